@@ -1,0 +1,61 @@
+# Target helpers. Every folder under src/ is one static library that names the folders it may include;
+# scripts/check_layers reads these calls and checks the includes against them.
+
+add_library(adze_flags INTERFACE)
+target_include_directories(adze_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+# -ffp-contract=off: a fused multiply-add happens where the source says std::fma and nowhere else, so that
+# every instantiation of a kernel rounds the same way.
+target_compile_options(adze_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                       -Wno-sign-conversion -Werror -ffp-contract=off)
+if(ADZE_SANITIZE)
+  target_compile_options(adze_flags INTERFACE -fsanitize=${ADZE_SANITIZE} -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer)
+  target_link_options(adze_flags INTERFACE -fsanitize=${ADZE_SANITIZE})
+endif()
+
+# adze_library(<folder> SOURCES a.cc … [USES base tensor …] [LIBS external …] [OBJECTS kernel targets …])
+function(adze_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBS;OBJECTS" ${ARGN})
+  add_library(adze_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(adze_${name} PUBLIC adze_flags Threads::Threads)
+  foreach(used ${ARG_USES})
+    target_link_libraries(adze_${name} PUBLIC adze_${used})
+  endforeach()
+  target_link_libraries(adze_${name} PUBLIC ${ARG_LIBS})
+  foreach(object ${ARG_OBJECTS})
+    target_sources(adze_${name} PRIVATE $<TARGET_OBJECTS:${object}>)
+  endforeach()
+endfunction()
+
+# adze_kernel(<name> ISA avx2|avx512|generic SOURCES …): sources compiled with the flags of one instruction set.
+# They may be entered only after base/cpu.h has confirmed it, so they must not define inline functions that the
+# linker could share with portable code: everything in them lives in an unnamed or ISA-named namespace.
+set(ADZE_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
+set(ADZE_ISA_FLAGS_avx512 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl
+    -mavx512vnni -mprefer-vector-width=512)
+set(ADZE_ISA_FLAGS_generic "")
+function(adze_kernel name)
+  cmake_parse_arguments(ARG "" "ISA" "SOURCES" ${ARGN})
+  add_library(${name} OBJECT ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE adze_flags)
+  target_compile_options(${name} PRIVATE ${ADZE_ISA_FLAGS_${ARG_ISA}})
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_options(${name} PRIVATE -O3)
+  endif()
+endfunction()
+
+# adze_test(<name> SOURCES … USES folders … [LIBS external …])
+function(adze_test name)
+  if(NOT ADZE_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  foreach(used ${ARG_USES})
+    target_link_libraries(${name} PRIVATE adze_${used})
+  endforeach()
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE ADZE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,60 @@
+// The one exception type of the project.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace adze {
+
+enum class ErrorKind {
+  kInvalidInput,       // a file, a request or a flag is wrong
+  kUnsupported,        // well-formed, but nothing here can handle it
+  kResourceExhausted,  // memory, disk, cache blocks, a budget
+  kUnavailable,        // shutting down, a peer is gone, I/O failed
+  kInternal,           // a defect of this program
+};
+
+// What went wrong with something that came from outside. The message is one line that names the file and offset,
+// or the field, and is fit to show to a user. Programmer mistakes are assertions, not Errors.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind error_kind, const std::string& message)
+      : std::runtime_error(message), kind_(error_kind) {}
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+// throw_invalid("{}: offset {}: …", path, offset)
+template <class... Args>
+[[noreturn]] void throw_invalid(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(ErrorKind::kInvalidInput, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+[[noreturn]] void throw_unsupported(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(ErrorKind::kUnsupported, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+[[noreturn]] void throw_exhausted(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(ErrorKind::kResourceExhausted, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+[[noreturn]] void throw_unavailable(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(ErrorKind::kUnavailable, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+[[noreturn]] void throw_internal(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(ErrorKind::kInternal, fmt::format(format, std::forward<Args>(args)...));
+}
+
+// Text from a file made fit for a one-line message: control characters and invalid UTF-8 escaped as \xNN, cut
+// after `limit` bytes with "…".
+std::string printable(std::string_view text, size_t limit = 80);
+
+}  // namespace adze

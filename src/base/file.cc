@@ -1,0 +1,134 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include "base/error.h"
+
+namespace adze {
+namespace {
+
+std::string error_text(int code) { return std::generic_category().message(code); }
+
+class FileInput final : public RandomAccessInput {
+ public:
+  explicit FileInput(const std::filesystem::path& path) : name_(path.string()) {
+    // O_NONBLOCK: opening a FIFO must fail below, not wait for a writer.
+    fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd_ < 0) throw_invalid("{}: cannot open: {}", printable(name_, 4096), error_text(errno));
+    struct stat info {};
+    if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
+      ::close(fd_);
+      throw_invalid("{}: not a regular file", printable(name_, 4096));
+    }
+    size_ = static_cast<uint64_t>(info.st_size);
+  }
+  ~FileInput() override { ::close(fd_); }
+  FileInput(const FileInput&) = delete;
+  FileInput& operator=(const FileInput&) = delete;
+
+  uint64_t size() const override { return size_; }
+  const std::string& name() const override { return name_; }
+
+  void read(uint64_t offset, std::span<std::byte> out) const override {
+    while (!out.empty()) {
+      const ssize_t got = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) {
+        throw_unavailable("{}: offset {}: read failed: {}", name_, offset, error_text(errno));
+      }
+      if (got == 0) throw_invalid("{}: file ends at offset {}", name_, offset);
+      offset += static_cast<uint64_t>(got);
+      out = out.subspan(static_cast<size_t>(got));
+    }
+  }
+
+ private:
+  std::string name_;
+  int fd_ = -1;
+  uint64_t size_ = 0;
+};
+
+class MemoryInput final : public RandomAccessInput {
+ public:
+  MemoryInput(std::string name, std::span<const std::byte> data)
+      : name_(std::move(name)), data_(data.begin(), data.end()) {}
+  uint64_t size() const override { return data_.size(); }
+  const std::string& name() const override { return name_; }
+  void read(uint64_t offset, std::span<std::byte> out) const override {
+    if (offset > data_.size() || out.size() > data_.size() - offset) {
+      throw_invalid("{}: file ends at offset {}", name_, data_.size());
+    }
+    if (!out.empty()) std::memcpy(out.data(), data_.data() + offset, out.size());
+  }
+
+ private:
+  std::string name_;
+  std::vector<std::byte> data_;
+};
+
+}  // namespace
+
+std::unique_ptr<RandomAccessInput> open_input(const std::filesystem::path& path) {
+  return std::make_unique<FileInput>(path);
+}
+
+std::unique_ptr<RandomAccessInput> memory_input(std::string name,
+                                                std::span<const std::byte> data) {
+  return std::make_unique<MemoryInput>(std::move(name), data);
+}
+
+std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
+  const auto input = open_input(path);
+  if (input->size() > limit) {
+    throw_invalid("{}: {} bytes, more than the limit of {}", input->name(), input->size(), limit);
+  }
+  std::string text(static_cast<size_t>(input->size()), '\0');
+  input->read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+AtomicFileWriter::AtomicFileWriter(std::filesystem::path path) : path_(std::move(path)) {
+  std::string pattern = path_.string() + ".XXXXXX";
+  fd_ = ::mkstemp(pattern.data());
+  if (fd_ < 0) throw_unavailable("{}: cannot create: {}", path_.string(), error_text(errno));
+  temporary_ = pattern;
+  ::fchmod(fd_, 0644);
+}
+
+AtomicFileWriter::~AtomicFileWriter() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFileWriter::write(std::span<const std::byte> data) {
+  while (!data.empty()) {
+    const ssize_t written = ::write(fd_, data.data(), data.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      throw_unavailable("{}: write failed: {}", path_.string(), error_text(errno));
+    }
+    bytes_written_ += static_cast<uint64_t>(written);
+    data = data.subspan(static_cast<size_t>(written));
+  }
+}
+
+void AtomicFileWriter::commit() {
+  if (::fsync(fd_) != 0) {
+    throw_unavailable("{}: write failed: {}", path_.string(), error_text(errno));
+  }
+  const int fd = fd_;
+  fd_ = -1;
+  if (::close(fd) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    throw_unavailable("{}: write failed: {}", path_.string(), error_text(errno));
+  }
+  temporary_.clear();
+}
+
+}  // namespace adze
