@@ -1,0 +1,38 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+
+#include "base/checked.h"
+#include "base/file.h"
+
+namespace adze {
+namespace {
+
+TEST(CheckedSize, RefusesOverflowAndNegativeSizes) {
+  EXPECT_THROW(CheckedSize(UINT64_MAX) + CheckedSize(1), Error);
+  EXPECT_THROW(CheckedSize(uint64_t{1} << 32) * CheckedSize(uint64_t{1} << 32), Error);
+  EXPECT_THROW(CheckedSize(1) - CheckedSize(2), Error);
+  EXPECT_THROW(CheckedSize::from_signed(-1), Error);
+  EXPECT_EQ(CheckedSize(33).align_up(32).value(), 64u);
+}
+
+TEST(AtomicFileWriter, AppearsOnlyOnCommit) {
+  const auto path = std::filesystem::temp_directory_path() / "adze_base_test.txt";
+  std::filesystem::remove(path);
+  { AtomicFileWriter(path).write("lost"); }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  AtomicFileWriter writer(path);
+  writer.write("kept");
+  writer.commit();
+  EXPECT_EQ(read_text_file(path), "kept");
+  std::filesystem::remove(path);
+}
+
+TEST(FileInput, RefusesFoldersAndShortReads) {
+  EXPECT_THROW(open_input("/"), Error);
+  EXPECT_EQ(printable("a\nb"), "a\\x0ab");
+}
+
+}  // namespace
+}  // namespace adze
