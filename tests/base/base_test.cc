@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstddef>
 #include <filesystem>
+#include <span>
 
 #include "base/checked.h"
 #include "base/file.h"
@@ -30,6 +32,10 @@ TEST(AtomicFileWriter, AppearsOnlyOnCommit) {
 }
 
 TEST(FileInput, RefusesFoldersAndShortReads) {
+  const auto input = memory_input("four bytes", std::as_bytes(std::span("abc")));
+  std::byte out[5];
+  EXPECT_THROW(input->read(0, out), Error);
+  EXPECT_THROW(input->read(UINT64_MAX, std::span(out, 1)), Error);
   EXPECT_THROW(open_input("/"), Error);
   EXPECT_EQ(printable("a\nb"), "a\\x0ab");
 }
