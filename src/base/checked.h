@@ -1,5 +1,5 @@
-// Integers that were read from outside: every operation is checked, so that no sum or product of a file's or a
-// request's numbers can wrap.
+// Integers that were read from outside: every operation is checked, so that no sum or product of a
+// file's or a request's numbers can wrap.
 #pragma once
 
 #include <compare>
@@ -11,8 +11,9 @@
 
 namespace adze {
 
-// A non-negative count, size or offset from outside. Arithmetic throws Error{kInvalidInput} on overflow; `value()`
-// gives the plain number once the caller has compared it with what is really there.
+// A non-negative count, size or offset from outside. Arithmetic throws Error{kInvalidInput} on
+// overflow; `value()` gives the plain number once the caller has compared it with what is really
+// there.
 class CheckedSize {
  public:
   constexpr CheckedSize() = default;

@@ -19,8 +19,9 @@ enum class ErrorKind {
   kInternal,           // a defect of this program
 };
 
-// What went wrong with something that came from outside. The message is one line that names the file and offset,
-// or the field, and is fit to show to a user. Programmer mistakes are assertions, not Errors.
+// What went wrong with something that came from outside. The message is one line that names the
+// file and offset, or the field, and is fit to show to a user. Programmer mistakes are assertions,
+// not Errors.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind error_kind, const std::string& message)
@@ -53,8 +54,8 @@ template <class... Args>
   throw Error(ErrorKind::kInternal, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Text from a file made fit for a one-line message: control characters and invalid UTF-8 escaped as \xNN, cut
-// after `limit` bytes with "…".
+// Text from a file made fit for a one-line message: control characters and invalid UTF-8 escaped as
+// \xNN, cut after `limit` bytes with "…".
 std::string printable(std::string_view text, size_t limit = 80);
 
 }  // namespace adze

@@ -79,8 +79,7 @@ std::unique_ptr<RandomAccessInput> open_input(const std::filesystem::path& path)
   return std::make_unique<FileInput>(path);
 }
 
-std::unique_ptr<RandomAccessInput> memory_input(std::string name,
-                                                std::span<const std::byte> data) {
+std::unique_ptr<RandomAccessInput> memory_input(std::string name, std::span<const std::byte> data) {
   return std::make_unique<MemoryInput>(std::move(name), data);
 }
 

@@ -17,15 +17,15 @@ class RandomAccessInput {
   virtual ~RandomAccessInput() = default;
   // Total bytes.
   virtual uint64_t size() const = 0;
-  // Fills `out` from `offset`. Throws Error{kInvalidInput} naming file and offset where the input ends early, and
-  // Error{kUnavailable} on an I/O error; short reads and EINTR are retried.
+  // Fills `out` from `offset`. Throws Error{kInvalidInput} naming file and offset where the input
+  // ends early, and Error{kUnavailable} on an I/O error; short reads and EINTR are retried.
   virtual void read(uint64_t offset, std::span<std::byte> out) const = 0;
   // For messages: the path, or a description.
   virtual const std::string& name() const = 0;
 };
 
-// A regular file opened for reading. Throws Error{kInvalidInput} where it is absent, a folder or not a regular file
-// (a FIFO would block for ever).
+// A regular file opened for reading. Throws Error{kInvalidInput} where it is absent, a folder or
+// not a regular file (a FIFO would block for ever).
 std::unique_ptr<RandomAccessInput> open_input(const std::filesystem::path& path);
 
 // The bytes of `data` (copied) as an input; `name` is for messages. For tests and fuzzing.
@@ -34,8 +34,9 @@ std::unique_ptr<RandomAccessInput> memory_input(std::string name, std::span<cons
 // The whole file as a string; at most `limit` bytes, else Error{kInvalidInput}.
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit = 64u << 20);
 
-// Writes to a temporary neighbour and renames it into place in commit(). Destroyed without commit(), it leaves
-// nothing behind. Errors (a full disk too) are Error{kUnavailable} naming the path.
+// Writes to a temporary neighbour and renames it into place in commit(). Destroyed without
+// commit(), it leaves nothing behind. Errors (a full disk too) are Error{kUnavailable} naming the
+// path.
 class AtomicFileWriter {
  public:
   explicit AtomicFileWriter(std::filesystem::path path);

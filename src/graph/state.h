@@ -1,4 +1,5 @@
-// State groups: what a sequence carries from token to token, declared by the model's graph and read by the cache.
+// State groups: what a sequence carries from token to token, declared by the model's graph and read
+// by the cache.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +16,18 @@ enum class StateKind : uint8_t {
 
 inline constexpr int32_t kBlockTokens = 32;  // tokens per cache block
 
-// Layers that share a kind of state and a block table. A block holds kBlockTokens tokens of every layer of the
-// group, layer after layer; its bytes are laid out by the attention kernel and opaque to the cache.
+// Layers that share a kind of state and a block table. A block holds kBlockTokens tokens of every
+// layer of the group, layer after layer; its bytes are laid out by the attention kernel and opaque
+// to the cache.
 struct StateGroup {
   std::string name;
   StateKind kind = StateKind::kFullKv;
-  int32_t window = 0;            // kWindowedKv: positions visible, the row's own included
-  std::vector<int32_t> layers;   // model layers, ascending
+  int32_t window = 0;           // kWindowedKv: positions visible, the row's own included
+  std::vector<int32_t> layers;  // model layers, ascending
   int32_t kv_heads = 0;
   int32_t head_dim = 0;
-  size_t layer_block_bytes = 0;  // bytes of one layer in one block; set by the provider that owns the layout
+  size_t layer_block_bytes =
+      0;  // bytes of one layer in one block; set by the provider that owns the layout
 
   size_t block_bytes() const { return layer_block_bytes * layers.size(); }
 };

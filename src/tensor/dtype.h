@@ -9,8 +9,8 @@
 
 namespace adze {
 
-// Storage types of tensors. Block types hold `block_elements` consecutive elements of the innermost dimension in
-// `block_bytes` bytes; plain types are blocks of one.
+// Storage types of tensors. Block types hold `block_elements` consecutive elements of the innermost
+// dimension in `block_bytes` bytes; plain types are blocks of one.
 enum class DType : uint8_t {
   kF32,
   kF16,
@@ -38,7 +38,7 @@ inline constexpr int kDTypeCount = static_cast<int>(DType::kMXFP4) + 1;
 
 struct DTypeInfo {
   DType dtype;
-  std::string_view name;   // GGUF's spelling, "Q4_K"
+  std::string_view name;    // GGUF's spelling, "Q4_K"
   uint32_t block_elements;  // elements per block
   uint32_t block_bytes;     // bytes per block
 };
@@ -46,13 +46,14 @@ struct DTypeInfo {
 const DTypeInfo& dtype_info(DType dtype);
 std::optional<DType> dtype_from_name(std::string_view name);
 
-// Decodes whole blocks to float32 exactly as the type's definition says (the integer types convert). `blocks` holds
-// n blocks and `out` n × block_elements floats. Bytes are little-endian, of any alignment. Thread-safe.
+// Decodes whole blocks to float32 exactly as the type's definition says (the integer types
+// convert). `blocks` holds n blocks and `out` n × block_elements floats. Bytes are little-endian,
+// of any alignment. Thread-safe.
 void decode(DType dtype, std::span<const std::byte> blocks, std::span<float> out);
 
-// Encodes float32 by round-to-nearest; sizes as in decode(). Types: F32, F16, BF16, Q4_0, Q4_1, Q8_0, with the
-// reference quantizers' choice of scale; others throw Error{kUnsupported}. NaN and infinity are kept by the float
-// types and throw Error{kInvalidInput} for the quantized ones.
+// Encodes float32 by round-to-nearest; sizes as in decode(). Types: F32, F16, BF16, Q4_0, Q4_1,
+// Q8_0, with the reference quantizers' choice of scale; others throw Error{kUnsupported}. NaN and
+// infinity are kept by the float types and throw Error{kInvalidInput} for the quantized ones.
 void encode(DType dtype, std::span<const float> values, std::span<std::byte> blocks);
 
 // Scalar conversions, round to nearest even; NaN stays NaN.

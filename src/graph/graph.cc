@@ -1,0 +1,177 @@
+#include "graph/graph.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "base/error.h"
+#include "graph/operator.h"
+
+namespace adze::graph {
+namespace {
+
+const Attribute& attribute_of(const Node& node, std::string_view name) {
+  const auto found = node.attributes.find(name);
+  if (found != node.attributes.end()) return found->second;
+  const Attribute* fallback = node.op->default_attribute(name);
+  assert(fallback != nullptr && "undeclared attribute");
+  return *fallback;
+}
+
+std::vector<ValueType> infer_outputs(const Graph& graph, const Node& node,
+                                     const WeightSource& source) {
+  const auto count = [](size_t n, int low, int high) {
+    return static_cast<int>(n) >= low && static_cast<int>(n) <= high;
+  };
+  if (!count(node.inputs.size(), node.op->min_inputs, node.op->max_inputs) ||
+      !count(node.weights.size(), node.op->min_weights, node.op->max_weights)) {
+    throw_invalid("node {} ({}): {} inputs and {} weights are not what it takes", node.name,
+                  node.op->name, node.inputs.size(), node.weights.size());
+  }
+  std::vector<ValueType> inputs;
+  for (const ValueId id : node.inputs) {
+    const Value& value = graph.value(id);
+    inputs.push_back({value.type, value.shape, value.quantization_group});
+  }
+  std::vector<WeightInfo> weights;
+  for (const Weight& weight : node.weights) weights.push_back(weight->info(source));
+  try {
+    return node.op->infer({node, inputs, weights});
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                fmt::format("node {} ({}): {}", node.name, node.op->name, error.what()));
+  }
+}
+
+}  // namespace
+
+int64_t Node::integer(std::string_view attribute) const {
+  return std::get<int64_t>(attribute_of(*this, attribute));
+}
+double Node::real(std::string_view attribute) const {
+  return std::get<double>(attribute_of(*this, attribute));
+}
+const std::string& Node::text(std::string_view attribute) const {
+  return std::get<std::string>(attribute_of(*this, attribute));
+}
+
+ValueId Graph::add_input(std::string name, ElementType type, Shape shape) {
+  const auto id = static_cast<ValueId>(values_.size());
+  values_.push_back({std::move(name), type, std::move(shape), kNoId, 0});
+  inputs_.push_back(id);
+  return id;
+}
+
+NodeId Graph::add_node(std::string_view op, std::string name, std::vector<ValueId> inputs,
+                       std::vector<Weight> weights, Attributes attributes,
+                       const WeightSource& source, NodeId before) {
+  const auto id = static_cast<NodeId>(nodes_.size());
+  Node node;
+  node.op = &find_operator(op);
+  node.origins = {name};
+  node.name = std::move(name);
+  node.inputs = std::move(inputs);
+  node.weights = std::move(weights);
+  node.attributes = std::move(attributes);
+  const std::vector<ValueType> types = infer_outputs(*this, node, source);
+  for (size_t i = 0; i < types.size(); ++i) {
+    const std::string suffix = types.size() == 1 ? "" : "." + std::to_string(i);
+    node.outputs.push_back(static_cast<ValueId>(values_.size()));
+    values_.push_back(
+        {node.name + suffix, types[i].type, types[i].shape, id, types[i].quantization_group});
+  }
+  nodes_.push_back(std::move(node));
+  order_.insert(before == kNoId ? order_.end() : std::find(order_.begin(), order_.end(), before),
+                id);
+  return id;
+}
+
+int32_t Graph::add_state_group(StateGroup group) {
+  state_groups_.push_back(std::move(group));
+  return static_cast<int32_t>(state_groups_.size()) - 1;
+}
+
+std::vector<NodeId> Graph::readers(ValueId value) const {
+  std::vector<NodeId> found;
+  for (const NodeId id : order_) {
+    const auto& inputs = node(id).inputs;
+    if (std::find(inputs.begin(), inputs.end(), value) != inputs.end()) found.push_back(id);
+  }
+  return found;
+}
+
+bool Graph::is_output(ValueId value) const {
+  return std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end();
+}
+
+std::optional<double> Graph::constant(ValueId id) const {
+  const NodeId producer = value(id).producer;
+  if (producer == kNoId || node(producer).op->name != "constant") return std::nullopt;
+  return node(producer).real("value");
+}
+
+std::optional<ValueId> Graph::find_value(std::string_view name) const {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].name == name) return static_cast<ValueId>(i);
+  }
+  return std::nullopt;
+}
+
+void Graph::replace_uses(ValueId from, ValueId to) {
+  for (const NodeId id : order_) {
+    auto& inputs = nodes_[static_cast<size_t>(id)].inputs;
+    std::replace(inputs.begin(), inputs.end(), from, to);
+  }
+  std::replace(outputs_.begin(), outputs_.end(), from, to);
+}
+
+void Graph::remove(NodeId id) {
+  order_.erase(std::find(order_.begin(), order_.end(), id));
+  nodes_[static_cast<size_t>(id)].removed = true;
+}
+
+void Graph::adopt_output(NodeId id, size_t index, ValueId output) {
+  nodes_[static_cast<size_t>(id)].outputs[index] = output;
+  values_[static_cast<size_t>(output)].producer = id;
+}
+
+void Graph::verify(const WeightSource& source) const {
+  std::vector<bool> defined(values_.size(), false);
+  for (const ValueId input : inputs_) defined[static_cast<size_t>(input)] = true;
+  for (const NodeId id : order_) {
+    const Node& current = node(id);
+    const auto fail = [&](std::string_view reason) {
+      throw_internal("graph: node {} ({}): {}", current.name, current.op->name, reason);
+    };
+    if (current.removed) fail("is removed but still in the order");
+    for (const ValueId input : current.inputs) {
+      if (!defined[static_cast<size_t>(input)])
+        fail("reads " + value(input).name + " before it is produced");
+    }
+    for (const auto& [name, attribute] : current.attributes) {
+      const Attribute* declared = current.op->default_attribute(name);
+      if (declared == nullptr || declared->index() != attribute.index()) {
+        fail("attribute " + name + " is not declared so");
+      }
+    }
+    const std::vector<ValueType> types = infer_outputs(*this, current, source);
+    if (types.size() != current.outputs.size()) fail("has another number of outputs than its rule");
+    for (size_t i = 0; i < types.size(); ++i) {
+      const Value& output = value(current.outputs[i]);
+      if (output.producer != id) fail("is not the producer of its output " + output.name);
+      if (defined[static_cast<size_t>(current.outputs[i])])
+        fail("produces " + output.name + " again");
+      if (ValueType{output.type, output.shape, output.quantization_group} != types[i]) {
+        fail("output " + output.name + " differs from its rule");
+      }
+      defined[static_cast<size_t>(current.outputs[i])] = true;
+    }
+  }
+  for (const ValueId output : outputs_) {
+    if (!defined[static_cast<size_t>(output)]) {
+      throw_internal("graph: output {} is never produced", value(output).name);
+    }
+  }
+}
+
+}  // namespace adze::graph

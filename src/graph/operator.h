@@ -1,0 +1,57 @@
+// Operators: one declaration each, from which checking, shapes, printing and in-place planning
+// derive.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace adze::graph {
+
+struct AttributeDeclaration {
+  std::string name;
+  Attribute default_value;
+};
+
+// A value without an identity: what a shape rule computes with.
+struct ValueType {
+  ElementType type = ElementType::kF32;
+  Shape shape;
+  int32_t quantization_group = 0;
+  friend bool operator==(const ValueType&, const ValueType&) = default;
+};
+
+struct ShapeContext {
+  const Node& node;  // attributes; inputs by the span below
+  std::span<const ValueType> inputs;
+  std::span<const WeightInfo> weights;
+};
+
+struct Operator {
+  std::string name;
+  std::string summary;  // one line for explanations
+  int min_inputs = 0;
+  int max_inputs = 0;
+  int min_weights = 0;
+  int max_weights = 0;
+  std::vector<AttributeDeclaration> attributes;
+  // Types of the outputs; throws Error{kInvalidInput} with a reason (the caller adds the node's
+  // name).
+  std::vector<ValueType> (*infer)(const ShapeContext&) = nullptr;
+  bool side_effect = false;  // writes a sequence's state: never dead, never moved
+  // Index of an input whose buffer the first output may take over where the input dies here; kNoId:
+  // none.
+  int32_t in_place_input = kNoId;
+
+  const Attribute* default_attribute(std::string_view attribute) const;
+};
+
+// The declared operators, sorted by name, and one of them by name (unknown: a programmer's
+// mistake).
+std::span<const Operator> operators();
+const Operator& find_operator(std::string_view name);
+
+}  // namespace adze::graph

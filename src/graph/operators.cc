@@ -1,0 +1,214 @@
+// The declarations of all operators.
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+#include "base/error.h"
+#include "graph/operator.h"
+
+namespace adze::graph {
+namespace {
+
+void require(bool condition, const char* reason) {
+  if (!condition) throw_invalid("{}", reason);
+}
+
+ValueType scalar() { return {ElementType::kF32, {}, 0}; }
+
+// [rows, hidden] out of token ids and a [vocab, hidden] weight.
+std::vector<ValueType> infer_embedding(const ShapeContext& c) {
+  require(c.inputs[0].type == ElementType::kI32, "token ids must be i32");
+  return {
+      {ElementType::kF32, {c.inputs[0].shape.front(), {Axis::kHidden, c.weights[0].columns}}, 0}};
+}
+
+std::vector<ValueType> infer_same(const ShapeContext& c) {
+  require(c.inputs[0].type == ElementType::kF32, "input must be f32");
+  return {c.inputs[0]};
+}
+
+// Elementwise over two inputs; a scalar constant broadcasts.
+std::vector<ValueType> infer_binary(const ShapeContext& c) {
+  require(c.inputs[0].type == ElementType::kF32 && c.inputs[1].type == ElementType::kF32,
+          "inputs must be f32");
+  if (c.inputs[0].shape.empty()) return {c.inputs[1]};
+  require(c.inputs[1].shape.empty() || c.inputs[1].shape == c.inputs[0].shape,
+          "input shapes differ");
+  return {c.inputs[0]};
+}
+
+// Norm and quantization can produce int8 rows: `quantization_group` > 0.
+ValueType with_quantization(const Node& node, ValueType type) {
+  const int64_t group = node.integer("quantization_group");
+  if (group == 0) return type;
+  require(group > 0 && row_elements(type.shape) % group == 0,
+          "quantization group does not divide the row");
+  type.type = ElementType::kQ8;
+  type.quantization_group = static_cast<int32_t>(group);
+  return type;
+}
+
+std::vector<ValueType> infer_norm(const ShapeContext& c) {
+  require(c.weights[0].rows == 1 && c.weights[0].columns == row_elements(c.inputs[0].shape),
+          "norm weight does not fit the row");
+  return {with_quantization(c.node, infer_same(c).front())};
+}
+
+std::vector<ValueType> infer_quantize(const ShapeContext& c) {
+  return {with_quantization(c.node, infer_same(c).front())};
+}
+
+Axis axis_attribute(const Node& node) {
+  const std::string& name = node.text("axis");
+  for (const Axis axis : {Axis::kHidden, Axis::kHeads, Axis::kKvHeads, Axis::kFfn, Axis::kVocab}) {
+    if (axis_name(axis) == name) return axis;
+  }
+  throw_invalid("unknown axis '{}'", name);
+}
+
+// One output per weight; `axis` labels them in order ("heads,kv_heads,kv_heads" after fusion).
+// Attribute `gate` = "silu": two weights, gate and up, give one output act(gate) · up.
+std::vector<ValueType> infer_linear(const ShapeContext& c) {
+  const bool gated = !c.node.text("gate").empty();
+  require(c.inputs[0].type == ElementType::kF32 || c.inputs[0].type == ElementType::kQ8,
+          "input must be f32 or q8");
+  require(!gated || c.weights.size() == 2, "a gated linear takes two weights");
+  require(c.inputs.size() == 1 || c.weights.size() == 1, "a residual needs a single weight");
+  std::string labels = c.node.text("axis");
+  std::vector<ValueType> outputs;
+  for (const WeightInfo& weight : c.weights) {
+    require(weight.columns == row_elements(c.inputs[0].shape),
+            "weight columns differ from the input row");
+    Node labelled;
+    labelled.op = c.node.op;
+    const size_t comma = labels.find(',');
+    labelled.attributes["axis"] = labels.substr(0, comma);
+    if (comma != std::string::npos) labels.erase(0, comma + 1);
+    const Axis axis = axis_attribute(labelled);
+    Shape shape = {c.inputs[0].shape.front()};
+    if (axis == Axis::kHeads || axis == Axis::kKvHeads) {
+      const int64_t head_dim = c.node.integer("head_dim");
+      require(head_dim > 0 && weight.rows % head_dim == 0, "rows are not whole heads");
+      shape.push_back({axis, weight.rows / head_dim});
+      shape.push_back({Axis::kHeadDim, head_dim});
+    } else {
+      shape.push_back({axis, weight.rows});
+    }
+    outputs.push_back({ElementType::kF32, std::move(shape), 0});
+  }
+  if (gated) {
+    require(outputs[0] == outputs[1], "gate and up differ in shape");
+    outputs.pop_back();
+  }
+  if (c.inputs.size() == 2) {
+    require(c.inputs[1] == outputs.front(), "the residual differs in shape from the output");
+  }
+  return outputs;
+}
+
+std::vector<ValueType> infer_rope(const ShapeContext& c) {
+  require(c.inputs[0].shape.size() == 3, "input must be [rows, heads, head_dim]");
+  return infer_same(c);
+}
+
+std::vector<ValueType> infer_kv_write(const ShapeContext& c) {
+  require(c.inputs[0].shape == c.inputs[1].shape && c.inputs[0].shape.size() == 3,
+          "keys and values must be [rows, kv_heads, head_dim] alike");
+  return {{ElementType::kState, {}, 0}};
+}
+
+// Rotated queries and the state.
+std::vector<ValueType> infer_rope_kv_write(const ShapeContext& c) {
+  require(c.inputs[0].shape.size() == 3, "queries must be [rows, heads, head_dim]");
+  require(c.inputs[1].shape == c.inputs[2].shape && c.inputs[1].shape.size() == 3,
+          "keys and values must be [rows, kv_heads, head_dim] alike");
+  return {c.inputs[0], {ElementType::kState, {}, 0}};
+}
+
+std::vector<ValueType> infer_attention(const ShapeContext& c) {
+  require(c.inputs[0].shape.size() == 3, "queries must be [rows, heads, head_dim]");
+  require(c.inputs[1].type == ElementType::kState, "second input must be the state");
+  require(c.inputs[2].shape.empty(), "the scale must be a scalar");
+  return {c.inputs[0]};
+}
+
+std::vector<ValueType> infer_gather_sampled(const ShapeContext& c) {
+  ValueType out = infer_same(c).front();
+  require(has_rows(out.shape), "input has no rows");
+  out.shape.front() = {Axis::kSampled, kSymbolic};
+  return {out};
+}
+
+std::vector<ValueType> infer_constant(const ShapeContext&) { return {scalar()}; }
+
+const std::vector<AttributeDeclaration> kLinearAttributes = {
+    {"axis", std::string("hidden")}, {"head_dim", int64_t{0}}, {"gate", std::string()}};
+const std::vector<AttributeDeclaration> kQuantization = {{"quantization_group", int64_t{0}}};
+
+std::vector<Operator> declare() {
+  const std::vector<AttributeDeclaration> rope = {{"theta", 10000.0}, {"rotary_dim", int64_t{0}}};
+  const std::vector<AttributeDeclaration> place = {{"group", int64_t{0}}, {"layer", int64_t{0}}};
+  std::vector<AttributeDeclaration> rope_write = rope;
+  rope_write.insert(rope_write.end(), place.begin(), place.end());
+  const std::vector<AttributeDeclaration> norm = {{"epsilon", 1e-5},
+                                                  {"quantization_group", int64_t{0}}};
+  std::vector<Operator> all = {
+      {"add", "a + b", 2, 2, 0, 0, {}, infer_binary, false, 0},
+      {"attention", "softmax(scale · Q·Kᵀ)·V over the sequence's cached keys and values", 3, 3, 0,
+       0, place, infer_attention, false, kNoId},
+      {"constant", "a scalar", 0, 0, 0, 0, {{"value", 0.0}}, infer_constant, false, kNoId},
+      {"embedding", "rows of a table by token id", 1, 1, 1, 1, {}, infer_embedding, false, kNoId},
+      {"gather_sampled",
+       "the rows whose logits are wanted",
+       1,
+       1,
+       0,
+       0,
+       {},
+       infer_gather_sampled,
+       false,
+       kNoId},
+      {"identity", "its input", 1, 1, 0, 0, {}, infer_same, false, 0},
+      {"kv_write", "keys and values into the cache", 2, 2, 0, 0, place, infer_kv_write, true,
+       kNoId},
+      {"linear", "x·Wᵀ for one or several W, with gate or residual", 1, 2, 1, 8, kLinearAttributes,
+       infer_linear, false, 1},
+      {"multiply", "a · b", 2, 2, 0, 0, {}, infer_binary, false, 0},
+      {"quantize", "float32 rows to int8 codes with scales", 1, 1, 0, 0, kQuantization,
+       infer_quantize, false, kNoId},
+      {"rms_norm", "x / rms(x) · w", 1, 1, 1, 1, norm, infer_norm, false, kNoId},
+      {"rope", "rotary position embedding, half-split pairs", 1, 1, 0, 0, rope, infer_rope, false,
+       0},
+      {"rope_kv_write", "rotates queries and keys, and writes keys and values to the cache", 3, 3,
+       0, 0, rope_write, infer_rope_kv_write, true, 0},
+      {"rsqrt", "1 / √x", 1, 1, 0, 0, {}, infer_same, false, 0},
+      {"silu", "x · sigmoid(x)", 1, 1, 0, 0, {}, infer_same, false, 0},
+  };
+  assert(std::is_sorted(all.begin(), all.end(),
+                        [](const Operator& a, const Operator& b) { return a.name < b.name; }));
+  return all;
+}
+
+}  // namespace
+
+const Attribute* Operator::default_attribute(std::string_view attribute) const {
+  for (const AttributeDeclaration& declaration : attributes) {
+    if (declaration.name == attribute) return &declaration.default_value;
+  }
+  return nullptr;
+}
+
+std::span<const Operator> operators() {
+  static const std::vector<Operator> all = declare();
+  return all;
+}
+
+const Operator& find_operator(std::string_view name) {
+  for (const Operator& op : operators()) {
+    if (op.name == name) return op;
+  }
+  assert(false && "unknown operator");
+  throw_internal("unknown operator '{}'", name);
+}
+
+}  // namespace adze::graph

@@ -1,0 +1,79 @@
+// Passes: named rewrites of a graph that say what they did and what they left alone.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace adze::graph {
+
+struct PassOptions {
+  std::set<std::string, std::less<>> disabled;  // names of passes to skip
+  bool quantize_activations = true;             // false: float32 activations everywhere
+  // Elements that share a scale when activations are quantized; 0: the whole row. See
+  // docs/decisions.
+  int32_t activation_group = 32;
+};
+
+struct PassReport {
+  struct Rejection {
+    std::string where;   // node name
+    std::string reason;  // one line
+  };
+  std::string name;
+  std::string summary;
+  bool enabled = true;
+  double seconds = 0;
+  size_t nodes_before = 0;
+  size_t nodes_after = 0;
+  std::vector<std::string> changes;  // one line each
+  std::vector<Rejection> rejections;
+};
+
+struct PassContext {
+  Graph& graph;
+  const WeightSource& source;
+  const PassOptions& options;
+  PassReport& report;
+
+  void changed(std::string line) const { report.changes.push_back(std::move(line)); }
+  void rejected(std::string where, std::string reason) const {
+    report.rejections.push_back({std::move(where), std::move(reason)});
+  }
+};
+
+struct Pass {
+  std::string_view name;
+  std::string_view summary;
+  void (*run)(const PassContext&);
+};
+
+// All passes in the order they run.
+std::span<const Pass> passes();
+
+// Called with the graph after each enabled pass; for comparing outputs before and after.
+using AfterPass = std::function<void(const Graph&, const PassReport&)>;
+
+// Runs the passes; the graph is verified after each. Throws Error{kInvalidInput} for an unknown
+// name among the disabled ones, listing the known names.
+std::vector<PassReport> run_passes(Graph& graph, const WeightSource& source,
+                                   const PassOptions& options, const AfterPass& after = {});
+
+// The passes, one file each.
+void fold_constants(const PassContext&);
+void eliminate_identities(const PassContext&);
+void eliminate_dead(const PassContext&);
+void fuse_qkv(const PassContext&);
+void fuse_gate_up(const PassContext&);
+void fuse_residual(const PassContext&);
+void fuse_rope_kv_write(const PassContext&);
+void quantize_activations(const PassContext&);
+void fuse_norm_quantize(const PassContext&);
+
+}  // namespace adze::graph

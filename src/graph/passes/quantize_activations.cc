@@ -1,0 +1,97 @@
+// Int8 activations in front of linears whose weights are quantized.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "graph/operator.h"
+#include "graph/passes/pass.h"
+
+namespace adze::graph {
+namespace {
+
+constexpr int32_t kTwoLevelBlock = 256;  // integer sub-scales span this many columns
+
+bool quantized(DType dtype) { return dtype_info(dtype).block_elements > 1; }
+bool two_level(DType dtype) { return dtype == DType::kQ4_K; }
+
+// The scale granularity of the node's input, or 0 with the reason why it stays float32.
+int32_t activation_group(const PassContext& context, const Node& node, std::string& reason) {
+  const int64_t columns = node.weights[0]->info(context.source).columns;
+  int64_t group =
+      context.options.activation_group == 0 ? columns : context.options.activation_group;
+  for (const Weight& weight : node.weights) {
+    const DType dtype = weight->info(context.source).dtype;
+    if (!quantized(dtype)) {
+      reason = fmt::format("{} is {}", weight->text(), dtype_info(dtype).name);
+      return 0;
+    }
+    // Sub-scales are applied to integers, before any activation scale.
+    if (two_level(dtype)) group = std::max<int64_t>(group, kTwoLevelBlock);
+  }
+  if (columns % group != 0) group = columns;
+  return static_cast<int32_t>(group);
+}
+
+}  // namespace
+
+void quantize_activations(const PassContext& context) {
+  if (!context.options.quantize_activations) {
+    context.rejected("all linears", "float32 activations were asked for");
+    return;
+  }
+  Graph& graph = context.graph;
+  std::map<std::pair<ValueId, int32_t>, ValueId> quantized_values;
+  for (const NodeId id : std::vector<NodeId>(graph.order())) {
+    const Node& node = graph.node(id);
+    if (node.op->name != "linear" || graph.value(node.inputs[0]).type != ElementType::kF32)
+      continue;
+    std::string reason;
+    const int32_t group = activation_group(context, node, reason);
+    if (group == 0) {
+      context.rejected(node.name, reason);
+      continue;
+    }
+    const ValueId input = node.inputs[0];
+    const auto [entry, inserted] = quantized_values.try_emplace({input, group}, kNoId);
+    if (inserted) {
+      const NodeId quantize =
+          graph.add_node("quantize", graph.value(input).name + ".q8", {input}, {},
+                         {{"quantization_group", int64_t{group}}}, context.source, id);
+      entry->second = graph.node(quantize).outputs[0];
+    }
+    graph.mutable_node(id).inputs[0] = entry->second;
+    context.changed(fmt::format("{}: int8, a scale per {}", graph.node(id).name, group));
+  }
+}
+
+void fuse_norm_quantize(const PassContext& context) {
+  Graph& graph = context.graph;
+  for (const NodeId id : std::vector<NodeId>(graph.order())) {
+    const Node node = graph.node(id);
+    if (node.op->name != "quantize") continue;
+    const NodeId norm = graph.value(node.inputs[0]).producer;
+    if (norm == kNoId || graph.node(norm).op->name != "rms_norm") {
+      context.rejected(node.name, "its input does not come from a norm");
+      continue;
+    }
+    if (graph.readers(node.inputs[0]).size() != 1 || graph.is_output(node.inputs[0])) {
+      context.rejected(node.name, "the norm has other readers");
+      continue;
+    }
+    const Node from = graph.node(norm);
+    Attributes attributes = from.attributes;
+    attributes["quantization_group"] = node.integer("quantization_group");
+    const NodeId fused = graph.add_node("rms_norm", from.name + "+q8", from.inputs, from.weights,
+                                        std::move(attributes), context.source, norm);
+    Node& result = graph.mutable_node(fused);
+    result.origins = from.origins;
+    result.origins.push_back(node.name);
+    graph.remove(id);
+    graph.remove(norm);
+    graph.adopt_output(fused, 0, node.outputs[0]);
+    context.changed(result.name);
+  }
+}
+
+}  // namespace adze::graph
