@@ -1,0 +1,20 @@
+#include "layers/mlp.h"
+
+namespace adze::layers {
+
+using graph::tensor;
+using graph::ValueId;
+
+ValueId gated_mlp(graph::Builder& builder, ValueId x, const std::string& prefix) {
+  const auto project = [&](const char* what) {
+    const std::string id = prefix + "." + what;
+    return builder.apply("linear", id, {x}, {tensor(id)}, {{"axis", std::string("ffn")}});
+  };
+  const ValueId gate = project("gate");
+  const ValueId activated = builder.apply("silu", prefix + ".silu", {gate});
+  const ValueId up = project("up");
+  const ValueId product = builder.apply("multiply", prefix + ".product", {activated, up});
+  return builder.apply("linear", prefix + ".down", {product}, {tensor(prefix + ".down")});
+}
+
+}  // namespace adze::layers

@@ -1,0 +1,54 @@
+// Architectures: what a configuration means as a graph.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace adze::models {
+
+// Hyperparameters of a decoder, independent of any file format.
+struct ModelConfig {
+  std::string architecture;  // "llama"
+  std::string name;          // as its makers call it; may be empty
+  int32_t hidden = 0;
+  int32_t layers = 0;
+  // By layer: pruned models differ from layer to layer.
+  std::vector<int32_t> heads;
+  std::vector<int32_t> kv_heads;
+  std::vector<int32_t> ffn;
+  int32_t head_dim = 0;
+  int32_t rotary_dim = 0;
+  int32_t vocabulary = 0;
+  int32_t context_length = 0;
+  double norm_epsilon = 0;
+  double rope_theta = 0;
+  bool tied_output = false;  // logits come from the embedding table
+};
+
+// Canonical weight ids, [rows, columns]: token_embedding [vocab, hidden];
+// layers.<i>.attention.{norm [1, hidden], query [heads·head_dim, hidden], key, value
+// [kv_heads·head_dim, hidden], output [hidden, heads·head_dim]}; layers.<i>.mlp.{norm, gate, up
+// [ffn, hidden], down [hidden, ffn]}; final_norm; output [vocab, hidden] unless tied. Query and key
+// rows are in the order of half-split rotary pairs: dimension i turns with i + rotary_dim / 2.
+struct Architecture {
+  std::string_view name;
+  // The declaration: input "tokens", output "logits" [sampled, vocab]. Throws Error{kInvalidInput}
+  // where weights do not fit the configuration.
+  graph::Graph (*build)(const ModelConfig& config, const graph::WeightSource& weights);
+};
+
+// Makes an architecture known; called by static initializers of the files in this folder.
+struct RegisterArchitecture {
+  explicit RegisterArchitecture(const Architecture& architecture);
+};
+
+// Throws Error{kUnsupported} naming the known ones.
+const Architecture& find_architecture(std::string_view name);
+std::vector<std::string_view> architecture_names();
+
+}  // namespace adze::models
