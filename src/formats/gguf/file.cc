@@ -1,0 +1,400 @@
+#include "formats/gguf/file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "formats/gguf/types.h"
+
+namespace adze::gguf {
+namespace {
+
+constexpr uint64_t kMaxAlignment = uint64_t{1} << 20;
+constexpr uint32_t kMaxDimensions = 4;
+constexpr uint64_t kMaxNameBytes = 65535;  // of a key or a tensor
+constexpr size_t kReadAhead = 256 << 10;
+
+// Sequential reads of the header through a window.
+class Cursor {
+ public:
+  explicit Cursor(const RandomAccessInput& input) : input_(input), window_(kReadAhead) {}
+
+  uint64_t position() const { return position_; }
+  uint64_t remaining() const { return input_.size() - position_; }
+
+  template <class T>
+  T number(const char* what) {
+    T value;
+    bytes(std::as_writable_bytes(std::span(&value, 1)), what);
+    return value;
+  }
+
+  std::string text(uint64_t limit, const char* what) {
+    const auto length = number<uint64_t>(what);
+    if (length > remaining()) {
+      fail(what, fmt::format("{} bytes claimed, {} are left in the file", length, remaining()));
+    }
+    if (length > limit) fail(what, fmt::format("{} bytes, more than {}", length, limit));
+    std::string value(static_cast<size_t>(length), '\0');
+    bytes(std::as_writable_bytes(std::span(value)), what);
+    return value;
+  }
+
+  void bytes(std::span<std::byte> out, const char* what) {
+    if (out.size() > remaining()) {
+      fail(what, fmt::format("{} bytes needed, {} are left in the file", out.size(), remaining()));
+    }
+    while (!out.empty()) {
+      if (position_ < window_start_ || position_ >= window_start_ + window_size_) {
+        window_start_ = position_;
+        window_size_ = static_cast<size_t>(std::min<uint64_t>(kReadAhead, remaining()));
+        input_.read(window_start_, std::span(window_).first(window_size_));
+      }
+      const auto skip = static_cast<size_t>(position_ - window_start_);
+      const size_t count = std::min(out.size(), window_size_ - skip);
+      std::memcpy(out.data(), window_.data() + skip, count);
+      out = out.subspan(count);
+      position_ += count;
+    }
+  }
+
+  [[noreturn]] void fail(std::string_view what, std::string_view reason) const {
+    throw_invalid("{}: offset {}: {}: {}", input_.name(), position_, what, reason);
+  }
+
+ private:
+  const RandomAccessInput& input_;
+  uint64_t position_ = 0;
+  std::vector<std::byte> window_;
+  uint64_t window_start_ = 0;
+  size_t window_size_ = 0;
+};
+
+bool is_signed(ValueType type) {
+  return type == ValueType::kInt8 || type == ValueType::kInt16 || type == ValueType::kInt32 ||
+         type == ValueType::kInt64;
+}
+bool is_floating(ValueType type) {
+  return type == ValueType::kFloat32 || type == ValueType::kFloat64;
+}
+
+int64_t read_signed(Cursor& cursor, ValueType type) {
+  switch (type) {
+    case ValueType::kInt8:
+      return cursor.number<int8_t>("value");
+    case ValueType::kInt16:
+      return cursor.number<int16_t>("value");
+    case ValueType::kInt32:
+      return cursor.number<int32_t>("value");
+    default:
+      return cursor.number<int64_t>("value");
+  }
+}
+uint64_t read_unsigned(Cursor& cursor, ValueType type) {
+  switch (type) {
+    case ValueType::kUint8:
+      return cursor.number<uint8_t>("value");
+    case ValueType::kUint16:
+      return cursor.number<uint16_t>("value");
+    case ValueType::kUint32:
+      return cursor.number<uint32_t>("value");
+    default:
+      return cursor.number<uint64_t>("value");
+  }
+}
+double read_floating(Cursor& cursor, ValueType type) {
+  return type == ValueType::kFloat32 ? static_cast<double>(cursor.number<float>("value"))
+                                     : cursor.number<double>("value");
+}
+bool read_bool(Cursor& cursor) {
+  const auto value = cursor.number<uint8_t>("value");
+  if (value > 1) cursor.fail("value", fmt::format("{} is not a bool", value));
+  return value != 0;
+}
+
+template <class T, class Read>
+std::vector<T> read_elements(uint64_t count, Read read) {
+  std::vector<T> elements;
+  elements.reserve(static_cast<size_t>(count));
+  for (uint64_t i = 0; i < count; ++i) elements.push_back(read());
+  return elements;
+}
+
+ValueType read_type(Cursor& cursor) {
+  const auto code = cursor.number<uint32_t>("metadata type");
+  if (code > static_cast<uint32_t>(ValueType::kFloat64)) {
+    cursor.fail("metadata type", fmt::format("unknown type {}", code));
+  }
+  return static_cast<ValueType>(code);
+}
+
+Value read_array(Cursor& cursor, const std::string& key) {
+  Value value{ValueType::kArray, {}, read_type(cursor)};
+  const ValueType type = value.element_type;
+  if (type == ValueType::kArray) cursor.fail(key, "arrays of arrays are not supported");
+  const auto count = cursor.number<uint64_t>("array length");
+  // A string takes at least its length field.
+  const uint64_t element_bytes = type == ValueType::kString ? 8 : value_type_bytes(type);
+  if (count > cursor.remaining() / element_bytes) {
+    cursor.fail(key, fmt::format("{} elements claimed, {} bytes are left in the file", count,
+                                 cursor.remaining()));
+  }
+  if (type == ValueType::kString) {
+    StringArray strings;
+    strings.reserve(static_cast<size_t>(count), 0);
+    for (uint64_t i = 0; i < count; ++i) strings.add(cursor.text(cursor.remaining(), "string"));
+    value.data = std::move(strings);
+  } else if (type == ValueType::kBool) {
+    value.data = read_elements<bool>(count, [&] { return read_bool(cursor); });
+  } else if (is_floating(type)) {
+    value.data = read_elements<double>(count, [&] { return read_floating(cursor, type); });
+  } else if (is_signed(type)) {
+    value.data = read_elements<int64_t>(count, [&] { return read_signed(cursor, type); });
+  } else {
+    value.data = read_elements<uint64_t>(count, [&] { return read_unsigned(cursor, type); });
+  }
+  return value;
+}
+
+Value read_value(Cursor& cursor, const std::string& key) {
+  const ValueType type = read_type(cursor);
+  if (type == ValueType::kArray) return read_array(cursor, key);
+  Value value{type, {}, ValueType::kUint32};
+  if (type == ValueType::kString) {
+    value.data = cursor.text(cursor.remaining(), "string");
+  } else if (type == ValueType::kBool) {
+    value.data = read_bool(cursor);
+  } else if (is_floating(type)) {
+    value.data = read_floating(cursor, type);
+  } else if (is_signed(type)) {
+    value.data = read_signed(cursor, type);
+  } else {
+    value.data = read_unsigned(cursor, type);
+  }
+  return value;
+}
+
+}  // namespace
+
+uint64_t TensorInfo::rows() const {
+  uint64_t product = 1;
+  for (size_t i = 0; i + 1 < shape.size(); ++i) product *= shape[i];
+  return product;
+}
+
+// Reads one file's header.
+class Parser {
+ public:
+  explicit Parser(std::unique_ptr<RandomAccessInput> input)
+      : input_(std::move(input)), cursor_(*input_) {}
+
+  File parse() {
+    read_header();
+    for (uint64_t i = 0; i < metadata_count_; ++i) {
+      std::string key = cursor_.text(kMaxNameBytes, "metadata key");
+      Value value = read_value(cursor_, printable(key));
+      if (!file_.metadata_index_.emplace(key, file_.metadata_.size()).second) {
+        cursor_.fail("metadata key", fmt::format("'{}' appears twice", printable(key)));
+      }
+      file_.metadata_.emplace_back(std::move(key), std::move(value));
+    }
+    file_.inputs_.push_back(input_);
+    read_alignment();
+    for (uint64_t i = 0; i < tensor_count_; ++i) read_tensor();
+    place_tensors();
+    return std::move(file_);
+  }
+
+ private:
+  void read_header() {
+    std::array<char, 4> magic{};
+    cursor_.bytes(std::as_writable_bytes(std::span(magic)), "magic");
+    if (std::string_view(magic.data(), 4) != "GGUF") {
+      throw_invalid("{}: not a GGUF file (it starts with '{}')", input_->name(),
+                    printable({magic.data(), 4}));
+    }
+    file_.version_ = cursor_.number<uint32_t>("version");
+    if (file_.version_ == 0x02000000 || file_.version_ == 0x03000000) {
+      throw_unsupported("{}: big-endian GGUF is not supported", input_->name());
+    }
+    if (file_.version_ != 2 && file_.version_ != 3) {
+      throw_unsupported("{}: GGUF version {} is not supported; 2 and 3 are", input_->name(),
+                        file_.version_);
+    }
+    tensor_count_ = cursor_.number<uint64_t>("tensor count");
+    metadata_count_ = cursor_.number<uint64_t>("metadata count");
+    // The least bytes of a tensor's entry and of a metadata entry.
+    constexpr uint64_t kTensorEntry = 8 + 1 + 4 + 8 + 4 + 8;
+    constexpr uint64_t kMetadataEntry = 8 + 4 + 1;
+    if (tensor_count_ > cursor_.remaining() / kTensorEntry) {
+      cursor_.fail("tensor count", fmt::format("{} do not fit in the file", tensor_count_));
+    }
+    if (metadata_count_ > cursor_.remaining() / kMetadataEntry) {
+      cursor_.fail("metadata count", fmt::format("{} do not fit in the file", metadata_count_));
+    }
+  }
+
+  void read_alignment() {
+    const std::optional<int64_t> alignment = file_.integer("general.alignment");
+    if (!alignment) return;
+    const auto value = static_cast<uint64_t>(*alignment);
+    if (*alignment < 1 || value > kMaxAlignment || (value & (value - 1)) != 0) {
+      throw_invalid("{}: general.alignment: {} is not a power of two up to {}", input_->name(),
+                    *alignment, kMaxAlignment);
+    }
+    file_.alignment_ = value;
+  }
+
+  void read_tensor() {
+    TensorInfo info;
+    info.name = cursor_.text(kMaxNameBytes, "tensor name");
+    const std::string shown = printable(info.name);
+    const auto dimensions = cursor_.number<uint32_t>("dimension count");
+    if (dimensions < 1 || dimensions > kMaxDimensions) {
+      cursor_.fail(shown,
+                   fmt::format("{} dimensions; 1 to {} are allowed", dimensions, kMaxDimensions));
+    }
+    CheckedSize elements(1);
+    for (uint32_t i = 0; i < dimensions; ++i) {
+      const auto size = cursor_.number<uint64_t>("dimension");
+      if (size == 0) cursor_.fail(shown, "a dimension is 0");
+      uint64_t product = 0;
+      if (__builtin_mul_overflow(elements.value(), size, &product) || product > INT64_MAX) {
+        cursor_.fail(shown, "the number of elements overflows");
+      }
+      elements = CheckedSize(product);
+      info.shape.insert(info.shape.begin(), size);
+    }
+    const auto code = cursor_.number<uint32_t>("tensor type");
+    const std::optional<DType> dtype = dtype_from_code(code);
+    if (!dtype) {
+      throw_unsupported("{}: tensor {}: type {} is not supported", input_->name(), shown, code);
+    }
+    info.dtype = *dtype;
+    const DTypeInfo& type = dtype_info(*dtype);
+    if (info.columns() % type.block_elements != 0) {
+      cursor_.fail(shown,
+                   fmt::format("rows of {} are not whole blocks of {}", info.columns(), type.name));
+    }
+    info.offset = cursor_.number<uint64_t>("tensor offset");
+    const uint64_t blocks = elements.value() / type.block_elements;
+    if (blocks > input_->size() / type.block_bytes) {
+      cursor_.fail(shown,
+                   fmt::format("{} blocks of {} are more than the file holds", blocks, type.name));
+    }
+    info.bytes = blocks * type.block_bytes;
+    if (!file_.tensor_index_.emplace(info.name, file_.tensors_.size()).second) {
+      cursor_.fail("tensor name", fmt::format("'{}' appears twice", shown));
+    }
+    file_.tensors_.push_back(std::move(info));
+  }
+
+  // Turns offsets into the data section into offsets into the file.
+  void place_tensors() {
+    const uint64_t data = CheckedSize(cursor_.position()).align_up(file_.alignment_).value();
+    std::vector<const TensorInfo*> by_offset;
+    for (TensorInfo& info : file_.tensors_) {
+      const std::string shown = printable(info.name);
+      if (info.offset % file_.alignment_ != 0) {
+        throw_invalid("{}: tensor {}: offset {} is not a multiple of the alignment {}",
+                      input_->name(), shown, info.offset, file_.alignment_);
+      }
+      uint64_t start = 0;
+      if (__builtin_add_overflow(data, info.offset, &start) || start > input_->size() ||
+          info.bytes > input_->size() - start) {
+        throw_invalid("{}: tensor {}: {} bytes at offset {} of the data are past the file's end",
+                      input_->name(), shown, info.bytes, info.offset);
+      }
+      info.offset = start;
+      by_offset.push_back(&info);
+    }
+    std::sort(by_offset.begin(), by_offset.end(),
+              [](const TensorInfo* a, const TensorInfo* b) { return a->offset < b->offset; });
+    for (size_t i = 1; i < by_offset.size(); ++i) {
+      const TensorInfo& previous = *by_offset[i - 1];
+      if (previous.offset + previous.bytes > by_offset[i]->offset) {
+        throw_invalid("{}: tensors {} and {} overlap", input_->name(), printable(previous.name),
+                      printable(by_offset[i]->name));
+      }
+    }
+  }
+
+  std::shared_ptr<const RandomAccessInput> input_;
+  Cursor cursor_;
+  File file_;
+  uint64_t tensor_count_ = 0;
+  uint64_t metadata_count_ = 0;
+};
+
+File File::parse(std::unique_ptr<RandomAccessInput> input) {
+  return Parser(std::move(input)).parse();
+}
+
+File File::open(const std::filesystem::path& path) {
+  File file = parse(open_input(path));
+  const int64_t count = file.integer("split.count").value_or(1);
+  if (count <= 1) return file;
+  if (file.integer("split.no").value_or(-1) != 0) {
+    throw_invalid("{}: part {} of a split model; open its first part", file.name(),
+                  file.integer("split.no").value_or(-1));
+  }
+  if (count > 9999) throw_invalid("{}: split.count: {} parts", file.name(), count);
+  const std::string first = path.string();
+  const std::string suffix = fmt::format("-00001-of-{:05}.gguf", count);
+  if (!first.ends_with(suffix)) {
+    throw_invalid("{}: a split model's first part is named …{}", file.name(), suffix);
+  }
+  const std::string stem = first.substr(0, first.size() - suffix.size());
+  for (int64_t part = 1; part < count; ++part) {
+    File shard = parse(open_input(fmt::format("{}-{:05}-of-{:05}.gguf", stem, part + 1, count)));
+    if (shard.integer("split.no").value_or(-1) != part ||
+        shard.integer("split.count").value_or(-1) != count) {
+      throw_invalid("{}: not part {} of {}", shard.name(), part + 1, count);
+    }
+    file.add_shard(std::move(shard));
+  }
+  const std::optional<int64_t> total = file.integer("split.tensors.count");
+  if (total && static_cast<uint64_t>(*total) != file.tensors_.size()) {
+    throw_invalid("{}: split.tensors.count is {}, the parts hold {}", file.name(), *total,
+                  file.tensors_.size());
+  }
+  return file;
+}
+
+void File::add_shard(File shard) {
+  const auto number = static_cast<uint32_t>(inputs_.size());
+  for (TensorInfo& info : shard.tensors_) {
+    if (!tensor_index_.emplace(info.name, tensors_.size()).second) {
+      throw_invalid("{}: tensor {} is in an earlier part too", shard.name(), printable(info.name));
+    }
+    info.shard = number;
+    tensors_.push_back(std::move(info));
+  }
+  inputs_.push_back(std::move(shard.inputs_.front()));
+}
+
+const TensorInfo* File::find_tensor(std::string_view name) const {
+  const auto found = tensor_index_.find(name);
+  return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
+}
+
+const TensorInfo& File::require_tensor(std::string_view tensor) const {
+  const TensorInfo* info = find_tensor(tensor);
+  if (info == nullptr) throw_invalid("{}: tensor {} is missing", name(), tensor);
+  return *info;
+}
+
+void File::read(const TensorInfo& tensor, uint64_t offset, std::span<std::byte> out) const {
+  if (offset > tensor.bytes || out.size() > tensor.bytes - offset) {
+    throw_internal("{}: tensor {}: read past its end", name(), tensor.name);
+  }
+  inputs_[tensor.shard]->read(tensor.offset + offset, out);
+}
+
+}  // namespace adze::gguf

@@ -1,0 +1,117 @@
+// Typed access to a file's metadata.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "base/error.h"
+#include "formats/gguf/file.h"
+
+namespace adze::gguf {
+namespace {
+
+[[noreturn]] void wrong_type(const File& file, std::string_view key, const Value& value,
+                             std::string_view wanted) {
+  throw_invalid("{}: {}: is {}, not {}", file.name(), key,
+                value.type == ValueType::kArray
+                    ? fmt::format("an array of {}", value_type_name(value.element_type))
+                    : std::string(value_type_name(value.type)),
+                wanted);
+}
+
+int64_t as_signed(const File& file, std::string_view key, uint64_t value) {
+  if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    throw_invalid("{}: {}: {} is too large", file.name(), key, value);
+  }
+  return static_cast<int64_t>(value);
+}
+
+}  // namespace
+
+const Value* File::find(std::string_view key) const {
+  const auto found = metadata_index_.find(key);
+  return found == metadata_index_.end() ? nullptr : &metadata_[found->second].second;
+}
+
+std::optional<int64_t> File::integer(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* number = std::get_if<uint64_t>(&value->data)) {
+    return as_signed(*this, key, *number);
+  }
+  if (const auto* number = std::get_if<int64_t>(&value->data)) return *number;
+  wrong_type(*this, key, *value, "an integer");
+}
+
+std::optional<double> File::real(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* number = std::get_if<double>(&value->data)) return *number;
+  if (const auto* number = std::get_if<uint64_t>(&value->data)) return static_cast<double>(*number);
+  if (const auto* number = std::get_if<int64_t>(&value->data)) return static_cast<double>(*number);
+  wrong_type(*this, key, *value, "a number");
+}
+
+std::optional<bool> File::boolean(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* flag = std::get_if<bool>(&value->data)) return *flag;
+  wrong_type(*this, key, *value, "a bool");
+}
+
+std::optional<std::string_view> File::text(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* string = std::get_if<std::string>(&value->data)) return *string;
+  wrong_type(*this, key, *value, "a string");
+}
+
+const StringArray* File::strings(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return nullptr;
+  if (const auto* array = std::get_if<StringArray>(&value->data)) return array;
+  wrong_type(*this, key, *value, "an array of strings");
+}
+
+std::optional<std::vector<int64_t>> File::integers(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* array = std::get_if<std::vector<int64_t>>(&value->data)) return *array;
+  if (const auto* array = std::get_if<std::vector<uint64_t>>(&value->data)) {
+    std::vector<int64_t> out;
+    out.reserve(array->size());
+    for (const uint64_t number : *array) out.push_back(as_signed(*this, key, number));
+    return out;
+  }
+  wrong_type(*this, key, *value, "an array of integers");
+}
+
+std::optional<std::vector<double>> File::reals(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* array = std::get_if<std::vector<double>>(&value->data)) return *array;
+  wrong_type(*this, key, *value, "an array of floats");
+}
+
+void File::missing(std::string_view key) const {
+  throw_invalid("{}: metadata {} is missing", name(), key);
+}
+
+int64_t File::require_integer(std::string_view key) const {
+  const std::optional<int64_t> value = integer(key);
+  if (!value) missing(key);
+  return *value;
+}
+
+double File::require_real(std::string_view key) const {
+  const std::optional<double> value = real(key);
+  if (!value) missing(key);
+  return *value;
+}
+
+std::string_view File::require_text(std::string_view key) const {
+  const std::optional<std::string_view> value = text(key);
+  if (!value) missing(key);
+  return *value;
+}
+
+}  // namespace adze::gguf

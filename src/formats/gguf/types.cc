@@ -1,0 +1,52 @@
+#include "formats/gguf/types.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "formats/gguf/value.h"
+
+namespace adze::gguf {
+namespace {
+
+struct TypeCode {
+  uint32_t code;
+  DType dtype;
+};
+constexpr std::array<TypeCode, kDTypeCount> kCodes = {{
+    {0, DType::kF32},     {1, DType::kF16},     {2, DType::kQ4_0},  {3, DType::kQ4_1},
+    {6, DType::kQ5_0},    {7, DType::kQ5_1},    {8, DType::kQ8_0},  {10, DType::kQ2_K},
+    {11, DType::kQ3_K},   {12, DType::kQ4_K},   {13, DType::kQ5_K}, {14, DType::kQ6_K},
+    {20, DType::kIQ4_NL}, {23, DType::kIQ4_XS}, {24, DType::kI8},   {25, DType::kI16},
+    {26, DType::kI32},    {27, DType::kI64},    {28, DType::kF64},  {30, DType::kBF16},
+    {39, DType::kMXFP4},
+}};
+
+}  // namespace
+
+std::optional<DType> dtype_from_code(uint32_t code) {
+  for (const TypeCode& entry : kCodes) {
+    if (entry.code == code) return entry.dtype;
+  }
+  return std::nullopt;
+}
+
+uint32_t code_from_dtype(DType dtype) {
+  for (const TypeCode& entry : kCodes) {
+    if (entry.dtype == dtype) return entry.code;
+  }
+  throw_internal("GGUF has no code for {}", dtype_info(dtype).name);
+}
+
+std::string_view value_type_name(ValueType type) {
+  static constexpr std::array<std::string_view, 13> kNames = {
+      "u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
+      "bool", "string", "array", "u64", "i64", "f64"};
+  return kNames[static_cast<size_t>(type)];
+}
+
+uint32_t value_type_bytes(ValueType type) {
+  static constexpr std::array<uint32_t, 13> kBytes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+  return kBytes[static_cast<size_t>(type)];
+}
+
+}  // namespace adze::gguf
