@@ -30,6 +30,12 @@ std::vector<TokenId> ids_of_types(const Vocabulary& vocabulary,
 
 }  // namespace
 
+struct ByteLevelBpe::Work {
+  PreTokenizer::State state;
+  std::vector<TokenId> symbols;  // of the word at hand
+  std::vector<TokenId> out;
+};
+
 ByteLevelBpe::ByteLevelBpe(VocabularyData data)
     : vocabulary_(std::move(data)),
       pre_tokenizer_(vocabulary_.pre_tokenizer()),
@@ -67,25 +73,25 @@ std::vector<TokenId> ByteLevelBpe::encode(std::string_view text,
     throw_exhausted("tokenizer: {} bytes of text, more than the limit of {}", text.size(),
                     kMaxTextBytes);
   }
-  std::vector<TokenId> out;
+  Work work;
+  std::vector<TokenId>& out = work.out;
   if (options.add_special && vocabulary_.add_bos()) out.push_back(*vocabulary_.special().bos);
   const SpecialTokenMatcher& matcher = options.parse_special ? all_special_ : user_defined_;
   size_t position = 0;
   while (const auto match = matcher.find(text, position)) {
-    encode_plain(text.substr(position, match->begin - position), out);
+    encode_plain(text.substr(position, match->begin - position), work);
     out.push_back(match->id);
     position = match->begin + match->length;
   }
-  encode_plain(text.substr(position), out);
+  encode_plain(text.substr(position), work);
   if (options.add_special && vocabulary_.add_eos()) out.push_back(*vocabulary_.special().eos);
-  return out;
+  return std::move(work.out);
 }
 
-void ByteLevelBpe::encode_plain(std::string_view text, std::vector<TokenId>& out) const {
-  std::vector<TokenId> scratch;
+void ByteLevelBpe::encode_plain(std::string_view text, Work& work) const {
   while (!text.empty()) {
     const size_t valid = utf8_valid_prefix(text);
-    if (valid > 0) encode_valid(text.substr(0, valid), out);
+    if (valid > 0) encode_valid(text.substr(0, valid), work);
     text.remove_prefix(valid);
     size_t invalid = 0;
     while (invalid < text.size()) {
@@ -93,36 +99,34 @@ void ByteLevelBpe::encode_plain(std::string_view text, std::vector<TokenId>& out
       if (step.status == Utf8Status::kValid) break;
       invalid += step.length;
     }
-    encode_word(text.substr(0, invalid), scratch, out);
+    if (invalid > 0) encode_word(text.substr(0, invalid), work);
     text.remove_prefix(invalid);
   }
 }
 
-void ByteLevelBpe::encode_valid(std::string_view text, std::vector<TokenId>& out) const {
+void ByteLevelBpe::encode_valid(std::string_view text, Work& work) const {
   std::string normalized;
   if (pre_tokenizer_.normalizes_nfc()) {
     normalized = normalize_nfc(text);
     text = normalized;
   }
-  std::vector<TokenId> scratch;
-  pre_tokenizer_.split(text, [&](std::string_view word) { encode_word(word, scratch, out); });
+  pre_tokenizer_.split(text, work.state, [&](std::string_view word) { encode_word(word, work); });
 }
 
-void ByteLevelBpe::encode_word(std::string_view word, std::vector<TokenId>& scratch,
-                               std::vector<TokenId>& out) const {
+void ByteLevelBpe::encode_word(std::string_view word, Work& work) const {
   if (pre_tokenizer_.ignores_merges()) {
     if (const auto id = whole_word(word)) {
-      out.push_back(*id);
+      work.out.push_back(*id);
       return;
     }
   }
-  scratch.clear();
+  work.symbols.clear();
   for (const char byte : word) {
     const TokenId id = byte_ids_[static_cast<uint8_t>(byte)];
-    if (id >= 0) scratch.push_back(id);
+    if (id >= 0) work.symbols.push_back(id);
   }
-  merges_.apply(scratch);
-  out.insert(out.end(), scratch.begin(), scratch.end());
+  merges_.apply(work.symbols);
+  work.out.insert(work.out.end(), work.symbols.begin(), work.symbols.end());
 }
 
 std::optional<TokenId> ByteLevelBpe::whole_word(std::string_view word) const {

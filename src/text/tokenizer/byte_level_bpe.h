@@ -31,11 +31,10 @@ class ByteLevelBpe final : public Tokenizer {
   const Vocabulary& vocabulary() const override { return vocabulary_; }
 
  private:
-  // Each appends the tokens of its part of the text to `out`.
-  void encode_plain(std::string_view text, std::vector<TokenId>& out) const;
-  void encode_valid(std::string_view text, std::vector<TokenId>& out) const;
-  void encode_word(std::string_view word, std::vector<TokenId>& scratch,
-                   std::vector<TokenId>& out) const;
+  struct Work;  // of one call to encode()
+  void encode_plain(std::string_view text, Work& work) const;
+  void encode_valid(std::string_view text, Work& work) const;
+  void encode_word(std::string_view word, Work& work) const;
   std::optional<TokenId> whole_word(std::string_view word) const;
 
   Vocabulary vocabulary_;

@@ -108,51 +108,43 @@ class PreTokenizer::Pattern {
   pcre2_code* code_;
 };
 
-// What one thread needs to match.
-class PreTokenizer::MatchState {
- public:
-  MatchState()
-      : data_(pcre2_match_data_create(1, nullptr)),
-        context_(pcre2_match_context_create(nullptr)),
-        stack_(pcre2_jit_stack_create(32 << 10, 64 << 20, nullptr)) {
-    if (data_ == nullptr || context_ == nullptr || stack_ == nullptr) {
-      release();
-      throw_exhausted("pre-tokenizer: out of memory");
-    }
-    // The limits are there for patterns from outside; ours need a number of steps proportional to
-    // the text.
-    pcre2_set_match_limit(context_, UINT32_MAX);
-    pcre2_set_depth_limit(context_, UINT32_MAX);
-    pcre2_set_heap_limit(context_, UINT32_MAX);
-    pcre2_jit_stack_assign(context_, nullptr, stack_);
-  }
-  ~MatchState() { release(); }
-  MatchState(const MatchState&) = delete;
-  MatchState& operator=(const MatchState&) = delete;
+struct PreTokenizer::State::Match {
+  struct Free {
+    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+    void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+    void operator()(pcre2_jit_stack* stack) const { pcre2_jit_stack_free(stack); }
+  };
+  std::unique_ptr<pcre2_match_data, Free> data{pcre2_match_data_create(1, nullptr)};
+  std::unique_ptr<pcre2_match_context, Free> context{pcre2_match_context_create(nullptr)};
+  std::unique_ptr<pcre2_jit_stack, Free> stack{pcre2_jit_stack_create(32 << 10, 64 << 20, nullptr)};
 
   // The first match in `text` from `start`; an empty one at the end where there is none.
   std::string_view find(const Pattern& pattern, std::string_view text, size_t start) {
     // The text was validated once; checking again for each match would make the whole quadratic.
-    const int found = pcre2_match(pattern.code(), reinterpret_cast<PCRE2_SPTR>(text.data()),
-                                  text.size(), start, PCRE2_NO_UTF_CHECK, data_, context_);
+    const int found =
+        pcre2_match(pattern.code(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), start,
+                    PCRE2_NO_UTF_CHECK, data.get(), context.get());
     if (found == PCRE2_ERROR_NOMATCH) return text.substr(text.size());
     if (found < 0) throw_exhausted("pre-tokenizer: matching failed with PCRE2 error {}", found);
-    const PCRE2_SIZE* range = pcre2_get_ovector_pointer(data_);
+    const PCRE2_SIZE* range = pcre2_get_ovector_pointer(data.get());
     assert(range[1] > range[0]);
     return text.substr(range[0], range[1] - range[0]);
   }
-
- private:
-  void release() {
-    pcre2_match_data_free(data_);
-    pcre2_match_context_free(context_);
-    pcre2_jit_stack_free(stack_);
-  }
-
-  pcre2_match_data* data_;
-  pcre2_match_context* context_;
-  pcre2_jit_stack* stack_;
 };
+
+PreTokenizer::State::State() : match_(std::make_unique<Match>()) {
+  if (!match_->data || !match_->context || !match_->stack) {
+    throw_exhausted("pre-tokenizer: out of memory");
+  }
+  // The limits are there for patterns from outside; ours need a number of steps proportional to the
+  // text.
+  pcre2_set_match_limit(match_->context.get(), UINT32_MAX);
+  pcre2_set_depth_limit(match_->context.get(), UINT32_MAX);
+  pcre2_set_heap_limit(match_->context.get(), UINT32_MAX);
+  pcre2_jit_stack_assign(match_->context.get(), nullptr, match_->stack.get());
+}
+
+PreTokenizer::State::~State() = default;
 
 PreTokenizer::PreTokenizer(std::string_view name) : rules_(&rules_named(name)) {
   for (const std::string_view pattern : rules_->patterns) {
@@ -165,13 +157,12 @@ PreTokenizer::~PreTokenizer() = default;
 bool PreTokenizer::ignores_merges() const { return rules_->ignores_merges; }
 bool PreTokenizer::normalizes_nfc() const { return rules_->normalizes_nfc; }
 
-void PreTokenizer::split(std::string_view text,
+void PreTokenizer::split(std::string_view text, State& state,
                          const std::function<void(std::string_view)>& word) const {
-  MatchState state;
-  split_stage(0, text, state, word);
+  split_stage(0, text, *state.match_, word);
 }
 
-void PreTokenizer::split_stage(size_t stage, std::string_view text, MatchState& state,
+void PreTokenizer::split_stage(size_t stage, std::string_view text, State::Match& matcher,
                                const std::function<void(std::string_view)>& word) const {
   if (stage == stages_.size()) {
     word(text);
@@ -179,12 +170,12 @@ void PreTokenizer::split_stage(size_t stage, std::string_view text, MatchState& 
   }
   size_t position = 0;
   while (position < text.size()) {
-    const std::string_view match = state.find(*stages_[stage], text, position);
+    const std::string_view match = matcher.find(*stages_[stage], text, position);
     const auto begin = static_cast<size_t>(match.data() - text.data());
     if (begin > position) {
-      split_stage(stage + 1, text.substr(position, begin - position), state, word);
+      split_stage(stage + 1, text.substr(position, begin - position), matcher, word);
     }
-    if (!match.empty()) split_stage(stage + 1, match, state, word);
+    if (!match.empty()) split_stage(stage + 1, match, matcher, word);
     position = begin + match.size();
   }
 }

@@ -19,9 +19,24 @@ class PreTokenizer {
   PreTokenizer(const PreTokenizer&) = delete;
   PreTokenizer& operator=(const PreTokenizer&) = delete;
 
+  // What one thread needs to match; costs a few system calls to make.
+  class State {
+   public:
+    State();
+    ~State();
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+   private:
+    friend class PreTokenizer;
+    struct Match;
+    std::unique_ptr<Match> match_;
+  };
+
   // Passes the words of `text`, in order and without gaps, to `word`. `text` must be valid UTF-8 of
   // at most 1 GiB. The views are into `text`.
-  void split(std::string_view text, const std::function<void(std::string_view)>& word) const;
+  void split(std::string_view text, State& state,
+             const std::function<void(std::string_view)>& word) const;
 
   // A word that is a token as it stands is taken as that token, whatever the merges say.
   bool ignores_merges() const;
@@ -30,8 +45,7 @@ class PreTokenizer {
 
  private:
   class Pattern;
-  class MatchState;
-  void split_stage(size_t stage, std::string_view text, MatchState& state,
+  void split_stage(size_t stage, std::string_view text, State::Match& matcher,
                    const std::function<void(std::string_view)>& word) const;
 
   const PreTokenizerRules* rules_;
