@@ -69,6 +69,7 @@ NASTY = [
     "\u0085", "a\u0085b", " \u0085\u0085 x", "\u2028\u2029 \u2028x", "\x0b\x0c \x0bx", "\x1c\x1d\x1e\x1f x",
     "0 1 12 123 1234 12345 3.14159 1,000,000 0x1F 1e-9 v2.0.1", "2024-01-31T12:34:56Z", "a1b22c333d4444",
     "\u0661\u0662\u0663 \u09e7\u09e8 \u00bd \u00b2\u00b3 \u2460 \u2167 \u4e09 \U0001d7d8\U0001d7d9 \uff11\uff12",
+    "a\U00010d40\U0001e5f1\U000116e3b \U0001e4f9\U0001e4f8",
     "I'm you're he's we've they'll I'd don't 'twas rock'n'roll",
     "I'M YOU'RE HE'S WE'VE THEY'LL I'D DON'T", "'s 't 're 've 'm 'll 'd 'x '", "it''s 'S'S'ss 'lll 'rE 'Ve",
     "'\u017f it'\u017fs \u212a'll", "don\u2019t it\u2019s",

@@ -25,7 +25,12 @@ struct PreTokenizerRules {
 namespace {
 
 // The patterns as their models publish them, blanks in Unicode's sense (see with_unicode_blanks).
-constexpr std::string_view kDigit = R"(\p{N})";
+// What Unicode 15 to 17 added to \p{N} is named, since Debian 12's PCRE2 has the tables of
+// Unicode 14.
+constexpr std::string_view kDigit =
+    R"([\p{N}\x{10d40}-\x{10d49}\x{116d0}-\x{116e3}\x{11bf0}-\x{11bf9}\x{11de0}-\x{11de9})"
+    R"(\x{11f50}-\x{11f59}\x{16130}-\x{16139}\x{16d70}-\x{16d79}\x{16ff4}-\x{16ff6})"
+    R"(\x{1ccf0}-\x{1ccf9}\x{1d2c0}-\x{1d2d3}\x{1e4f0}-\x{1e4f9}\x{1e5f1}-\x{1e5fa}])";
 constexpr std::string_view kGpt2 =
     R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kLlama3 =
