@@ -58,6 +58,16 @@ struct Avx2 {
     };
     return {widen(_mm_loadu_si128(halves)), widen(_mm_loadu_si128(halves + 1))};
   }
+  static void load_bf16_pairs(const void* from, F& first, F& second) {
+    const auto* words = static_cast<const __m256i*>(from);
+    const __m256i low = _mm256_loadu_si256(words);
+    const __m256i high = _mm256_loadu_si256(words + 1);
+    const __m256i mask = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
+    first = {_mm256_castsi256_ps(_mm256_slli_epi32(low, 16)),
+             _mm256_castsi256_ps(_mm256_slli_epi32(high, 16))};
+    second = {_mm256_castsi256_ps(_mm256_and_si256(low, mask)),
+              _mm256_castsi256_ps(_mm256_and_si256(high, mask))};
+  }
   static void store_i8(int8_t* to, F v) {
     const __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(v.low), _mm256_cvtps_epi32(v.high));
     const __m256i ordered = _mm256_permute4x64_epi64(words, 0xd8);

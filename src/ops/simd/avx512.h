@@ -40,6 +40,12 @@ struct Avx512 {
     return _mm512_castsi512_ps(
         _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(half(from))), 16));
   }
+  static void load_bf16_pairs(const void* from, F& first, F& second) {
+    const __m512i words = _mm512_loadu_si512(from);
+    first = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
+    second = _mm512_castsi512_ps(
+        _mm512_and_si512(words, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+  }
   static void store_i8(int8_t* to, F v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
   }

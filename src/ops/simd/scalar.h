@@ -94,6 +94,15 @@ struct Scalar {
     }
     return out;
   }
+  // 16 pairs of bf16: the first and the second of each.
+  static void load_bf16_pairs(const void* from, F& first, F& second) {
+    std::array<uint32_t, 16> bits;
+    std::memcpy(bits.data(), from, sizeof bits);
+    for (size_t i = 0; i < 16; ++i) {
+      first.lane[i] = std::bit_cast<float>(bits[i] << 16);
+      second.lane[i] = std::bit_cast<float>(bits[i] & 0xffff0000u);
+    }
+  }
   // Lanes to int8 codes; lanes are integral and in [−127, 127].
   static void store_i8(int8_t* to, const F& v) {
     for (size_t i = 0; i < 16; ++i) to[i] = static_cast<int8_t>(v.lane[i]);

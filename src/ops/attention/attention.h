@@ -1,0 +1,58 @@
+// Attention over a paged cache, tiled with an online softmax (Dao et al., FlashAttention, 2022).
+//
+// The keys of a sequence fall into segments of 256 tokens at absolute positions. For every query
+// row each segment gives a partial result (maximum, sum, weighted values); partial results are
+// combined in ascending order. So a row's result does not depend on the tile it is in, on the rows
+// beside it, or on which threads computed which segments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/cpu.h"
+#include "ops/attention/cache_layout.h"
+
+namespace adze::ops {
+
+inline constexpr int32_t kMaxAttentionRows = 8;  // query rows of a tile
+
+// One query row: one head of one token.
+struct AttentionRow {
+  const float* query = nullptr;  // [head_dim]
+  int32_t position = 0;          // it sees the keys of positions 0 … position
+  float* out = nullptr;          // [head_dim]
+};
+
+// Rows that share a key head of one sequence.
+struct AttentionTile {
+  const CacheLayout* layout = nullptr;
+  // The sequence's blocks; the layer's part of a block begins `layer_offset` bytes in.
+  std::span<std::byte* const> blocks;
+  size_t layer_offset = 0;
+  int32_t kv_head = 0;
+  float scale = 1.0f;
+  std::span<const AttentionRow> rows;  // at most kMaxAttentionRows
+};
+
+// A partial result: [2 + head_dim] floats: maximum, sum, weighted values.
+inline size_t partial_floats(int32_t head_dim) { return static_cast<size_t>(head_dim) + 2; }
+inline int32_t segment_count(int32_t position) { return position / kSegmentTokens + 1; }
+
+struct AttentionKernels {
+  // Partial results of one segment for every row that reaches it; row r's goes to partials + r ·
+  // partial_stride.
+  void (*segment)(const AttentionTile& tile, int32_t segment, float* partials,
+                  size_t partial_stride) = nullptr;
+  // Combines segments 0 … count − 1 (partials + s · partial_stride) into out [head_dim].
+  void (*combine)(const float* partials, size_t partial_stride, int32_t count, int32_t head_dim,
+                  float* out) = nullptr;
+};
+
+const AttentionKernels& attention_kernels(Isa isa);
+
+extern const AttentionKernels kAttentionReference;
+extern const AttentionKernels kAttentionAvx2;
+extern const AttentionKernels kAttentionAvx512;
+
+}  // namespace adze::ops

@@ -1,0 +1,173 @@
+// Attention against softmax in double precision, and every way of computing a row against every
+// other, bit for bit.
+#include "ops/attention/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tensor/dtype.h"
+
+namespace adze::ops {
+
+extern const AttentionKernels kAttentionEmulated;  // the AVX-512 kernels through SIMDe
+
+namespace {
+
+struct NamedKernels {
+  std::string name;
+  const AttentionKernels* kernels;
+};
+
+std::vector<NamedKernels> runnable_kernels() {
+  std::vector<NamedKernels> found = {{"reference", &kAttentionReference}};
+  if (isa_available(Isa::kAvx2)) {
+    found.push_back({"avx2", &kAttentionAvx2});
+    found.push_back({"avx512 emulated", &kAttentionEmulated});
+  }
+  if (isa_available(Isa::kAvx512)) found.push_back({"avx512", &kAttentionAvx512});
+  return found;
+}
+
+// A sequence in a cache whose blocks lie in random order.
+struct Sequence {
+  CacheLayout layout;
+  int32_t tokens;
+  std::vector<float> keys;  // [tokens, kv_heads, head_dim], as the cache holds them
+  std::vector<float> values;
+  std::vector<std::byte> memory;
+  std::vector<std::byte*> blocks;
+
+  Sequence(CacheDType dtype, int32_t count, int32_t kv_heads, int32_t head_dim)
+      : layout{dtype, kv_heads, head_dim}, tokens(count) {
+    std::mt19937 random(static_cast<uint32_t>(count));
+    std::normal_distribution<float> normal;
+    const auto row = static_cast<size_t>(kv_heads * head_dim);
+    keys.resize(row * static_cast<size_t>(count));
+    values.resize(keys.size());
+    for (float& v : keys) v = normal(random);
+    for (float& v : values) v = normal(random);
+    const auto block_count = static_cast<size_t>((count + kCacheTokens - 1) / kCacheTokens);
+    memory.resize(block_count * layout.block_bytes());
+    std::vector<size_t> order(block_count);
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::shuffle(order.begin(), order.end(), random);
+    for (const size_t b : order) blocks.push_back(memory.data() + b * layout.block_bytes());
+    for (int32_t t = 0; t < count; ++t) {
+      write_kv(layout, blocks[static_cast<size_t>(t / kCacheTokens)], t % kCacheTokens,
+               keys.data() + static_cast<size_t>(t) * row,
+               values.data() + static_cast<size_t>(t) * row);
+    }
+    if (dtype == CacheDType::kBF16) {
+      for (float& v : keys) v = bf16_to_f32(f32_to_bf16(v));
+      for (float& v : values) v = bf16_to_f32(f32_to_bf16(v));
+    }
+  }
+
+  AttentionTile tile(int32_t kv_head, std::span<const AttentionRow> rows) const {
+    return {&layout, blocks, 0, kv_head, 0.3f, rows};
+  }
+
+  std::vector<double> exact(const float* query, int32_t position, int32_t kv_head) const {
+    const auto dims = static_cast<size_t>(layout.head_dim);
+    const auto at = [&](int32_t t) {
+      return (static_cast<size_t>(t * layout.kv_heads + kv_head)) * dims;
+    };
+    std::vector<double> scores;
+    for (int32_t t = 0; t <= position; ++t) {
+      double score = 0;
+      for (size_t d = 0; d < dims; ++d) score += static_cast<double>(query[d]) * keys[at(t) + d];
+      scores.push_back(score * 0.3);
+    }
+    const double highest = *std::max_element(scores.begin(), scores.end());
+    double sum = 0;
+    std::vector<double> out(dims);
+    for (int32_t t = 0; t <= position; ++t) {
+      const double weight = std::exp(scores[static_cast<size_t>(t)] - highest);
+      sum += weight;
+      for (size_t d = 0; d < dims; ++d) out[d] += weight * values[at(t) + d];
+    }
+    for (double& v : out) v /= sum;
+    return out;
+  }
+};
+
+// All segments of each row in one call after another, then the combination.
+void attend(const AttentionKernels& kernels, const AttentionTile& tile) {
+  const auto dims = tile.layout->head_dim;
+  const size_t stride = partial_floats(dims);
+  int32_t segments = 0;
+  for (const AttentionRow& row : tile.rows)
+    segments = std::max(segments, segment_count(row.position));
+  std::vector<float> partials(stride * tile.rows.size() * static_cast<size_t>(segments));
+  for (int32_t s = 0; s < segments; ++s) {
+    kernels.segment(tile, s, partials.data() + static_cast<size_t>(s) * stride,
+                    stride * static_cast<size_t>(segments));
+  }
+  for (size_t r = 0; r < tile.rows.size(); ++r) {
+    kernels.combine(partials.data() + r * stride * static_cast<size_t>(segments), stride,
+                    segment_count(tile.rows[r].position), dims, tile.rows[r].out);
+  }
+}
+
+class AttentionTest : public testing::TestWithParam<CacheDType> {};
+
+TEST_P(AttentionTest, EqualsSoftmaxInDoublePrecision) {
+  const Sequence sequence(GetParam(), 700, 2, 64);
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<float> query(64);
+  std::vector<float> out(64);
+  for (const int32_t position : {0, 1, 14, 15, 16, 31, 32, 200, 255, 256, 257, 511, 512, 699}) {
+    for (float& v : query) v = normal(random);
+    const AttentionRow row = {query.data(), position, out.data()};
+    attend(kAttentionReference, sequence.tile(1, {&row, 1}));
+    const std::vector<double> exact = sequence.exact(query.data(), position, 1);
+    for (size_t d = 0; d < 64; ++d) EXPECT_NEAR(out[d], exact[d], 3e-6) << position;
+  }
+}
+
+TEST_P(AttentionTest, TilesAndInstructionSetsDoNotChangeBits) {
+  const Sequence sequence(GetParam(), 600, 1, 80);
+  std::mt19937 random(4);
+  std::normal_distribution<float> normal;
+  constexpr size_t kRows = kMaxAttentionRows;
+  std::vector<float> queries(kRows * 80);
+  for (float& v : queries) v = normal(random);
+  for (const int32_t first : {0, 29, 250, 254, 500, 592}) {
+    std::vector<float> alone(kRows * 80);
+    for (size_t r = 0; r < kRows; ++r) {
+      const AttentionRow row = {queries.data() + r * 80, first + static_cast<int32_t>(r),
+                                alone.data() + r * 80};
+      attend(kAttentionReference, sequence.tile(0, {&row, 1}));
+    }
+    for (const NamedKernels& k : runnable_kernels()) {
+      for (size_t size = 1; size <= kRows; ++size) {
+        std::vector<float> out(size * 80);
+        std::vector<AttentionRow> rows;
+        for (size_t r = 0; r < size; ++r) {
+          rows.push_back(
+              {queries.data() + r * 80, first + static_cast<int32_t>(r), out.data() + r * 80});
+        }
+        attend(*k.kernels, sequence.tile(0, rows));
+        for (size_t i = 0; i < out.size(); ++i) {
+          ASSERT_EQ(out[i], alone[i]) << k.name << " tile of " << size << " from " << first;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(CacheDTypes, AttentionTest,
+                         testing::Values(CacheDType::kF32, CacheDType::kBF16),
+                         [](const auto& suite) {
+                           return std::string(cache_dtype_name(suite.param));
+                         });
+
+}  // namespace
+}  // namespace adze::ops

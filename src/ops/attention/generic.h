@@ -1,0 +1,203 @@
+// The attention kernels, written once over the lanes of ops/simd.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/attention/attention.h"
+#include "ops/simd/exp.h"
+
+namespace adze::ops::generic {
+
+// Keys a row sees in the segment that begins at token `begin`.
+inline int32_t visible(const AttentionRow& row, int32_t begin) {
+  const int32_t count = row.position + 1 - begin;
+  return count < 0 ? 0 : count < kSegmentTokens ? count : kSegmentTokens;
+}
+
+inline const std::byte* head_base(const AttentionTile& tile, int32_t block) {
+  return tile.blocks[static_cast<size_t>(block)] + tile.layer_offset +
+         tile.layout->head_bytes() * static_cast<size_t>(tile.kv_head);
+}
+
+// Scores of R rows against the 16 tokens that begin at `lane` of a block; one fma per dimension,
+// ascending.
+template <class V, int R>
+inline void score_lanes(const AttentionTile& tile, const std::byte* head, int lane,
+                        const AttentionRow* rows, typename V::F* score) {
+  for (int r = 0; r < R; ++r) score[r] = V::zero();
+  const int32_t dims = tile.layout->head_dim;
+  if (tile.layout->dtype == CacheDType::kF32) {
+    const auto* keys = reinterpret_cast<const float*>(head) + lane;
+    for (int32_t d = 0; d < dims; ++d) {
+      const typename V::F k = V::load(keys + d * kCacheTokens);
+      for (int r = 0; r < R; ++r) score[r] = V::fma(V::broadcast(rows[r].query[d]), k, score[r]);
+    }
+  } else {
+    const auto* keys = reinterpret_cast<const uint32_t*>(head) + lane;
+    for (int32_t d = 0; d < dims; d += 2) {
+      typename V::F first;
+      typename V::F second;
+      V::load_bf16_pairs(keys + d / 2 * kCacheTokens, first, second);
+      for (int r = 0; r < R; ++r) {
+        score[r] = V::fma(V::broadcast(rows[r].query[d]), first, score[r]);
+        score[r] = V::fma(V::broadcast(rows[r].query[d + 1]), second, score[r]);
+      }
+    }
+  }
+}
+
+// Weighted values of R rows for the 16 dimensions that begin at `dim`, tokens [from, to) of the
+// segment; one fma per token, ascending. `from` is even.
+template <class V, int R>
+inline void weigh_values(const AttentionTile& tile, int32_t first_block, int32_t dim, int32_t from,
+                         int32_t to, const float* weights, size_t weights_stride,
+                         typename V::F* acc) {
+  const int32_t dims = tile.layout->head_dim;
+  for (int32_t t = from; t < to;) {
+    const std::byte* head = head_base(tile, first_block + t / kCacheTokens);
+    const std::byte* values = head + tile.layout->keys_bytes();
+    const int32_t end =
+        (t / kCacheTokens + 1) * kCacheTokens < to ? (t / kCacheTokens + 1) * kCacheTokens : to;
+    if (tile.layout->dtype == CacheDType::kF32) {
+      for (; t < end; ++t) {
+        const typename V::F v =
+            V::load(reinterpret_cast<const float*>(values) + t % kCacheTokens * dims + dim);
+        for (int r = 0; r < R; ++r) {
+          const auto index = static_cast<size_t>(r) * weights_stride + static_cast<size_t>(t);
+          acc[r] = V::fma(V::broadcast(weights[index]), v, acc[r]);
+        }
+      }
+    } else {
+      for (; t < end; t += 2) {
+        typename V::F first;
+        typename V::F second;
+        V::load_bf16_pairs(
+            reinterpret_cast<const uint32_t*>(values) + t % kCacheTokens / 2 * dims + dim, first,
+            second);
+        for (int r = 0; r < R; ++r) {
+          const auto index = static_cast<size_t>(r) * weights_stride + static_cast<size_t>(t);
+          acc[r] = V::fma(V::broadcast(weights[index]), first, acc[r]);
+          if (t + 1 < end) acc[r] = V::fma(V::broadcast(weights[index + 1]), second, acc[r]);
+        }
+      }
+      t = end;
+    }
+  }
+}
+
+// Scores [R][256] to weights exp(score − maximum), in place; writes maximum and sum to the
+// partials. Weights past the visible keys are not written and not read.
+template <class V>
+inline void softmax_weights(float* scores, int32_t count, float* partial) {
+  typename V::F highest = V::broadcast(-__builtin_huge_valf());
+  // Lanes past the end repeat the lowest number: they win no maximum, and get no weight.
+  for (int32_t t = count; t % 16 != 0; ++t) scores[t] = -__builtin_huge_valf();
+  for (int32_t t = 0; t < count; t += 16) highest = V::max(highest, V::load(scores + t));
+  const float maximum = V::maximum(highest);
+  typename V::F sum = V::zero();
+  for (int32_t t = 0; t < count; t += 16) {
+    V::store(scores + t, simd::exp<V>(V::sub(V::load(scores + t), V::broadcast(maximum))));
+    for (int32_t past = count; past < t + 16; ++past) {
+      if (past >= t) scores[past] = 0.0f;
+    }
+    sum = V::add(sum, V::load(scores + t));
+  }
+  partial[0] = maximum;
+  partial[1] = V::sum(sum);
+}
+
+template <class V, int R>
+inline void segment_rows(const AttentionTile& tile, const AttentionRow* rows, int32_t segment,
+                         float* partials, size_t partial_stride) {
+  constexpr size_t kStride = kSegmentTokens;
+  alignas(64) float scores[R * kStride];
+  const int32_t begin = segment * kSegmentTokens;
+  const int32_t first_block = begin / kCacheTokens;
+  int32_t count[R];
+  int32_t most = 0;
+  int32_t least = kSegmentTokens;
+  for (int r = 0; r < R; ++r) {
+    count[r] = visible(rows[r], begin);
+    most = count[r] > most ? count[r] : most;
+    least = count[r] < least ? count[r] : least;
+  }
+  const typename V::F scale = V::broadcast(tile.scale);
+  for (int32_t t = 0; t < most; t += 16) {
+    typename V::F score[R];
+    score_lanes<V, R>(tile, head_base(tile, first_block + t / kCacheTokens), t % kCacheTokens, rows,
+                      score);
+    for (int r = 0; r < R; ++r) {
+      V::store(scores + static_cast<size_t>(r) * kStride + t, V::mul(score[r], scale));
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    if (count[r] > 0) {
+      softmax_weights<V>(scores + static_cast<size_t>(r) * kStride, count[r],
+                         partials + static_cast<size_t>(r) * partial_stride);
+    }
+  }
+  const int32_t common = least / 2 * 2;  // tokens that all rows see; the rest row by row
+  for (int32_t dim = 0; dim < tile.layout->head_dim; dim += 16) {
+    typename V::F acc[R];
+    for (int r = 0; r < R; ++r) acc[r] = V::zero();
+    weigh_values<V, R>(tile, first_block, dim, 0, common, scores, kStride, acc);
+    for (int r = 0; r < R; ++r) {
+      if (count[r] == 0) continue;
+      weigh_values<V, 1>(tile, first_block, dim, common, count[r],
+                         scores + static_cast<size_t>(r) * kStride, kStride, acc + r);
+      V::store(partials + static_cast<size_t>(r) * partial_stride + 2 + dim, acc[r]);
+    }
+  }
+}
+
+template <class V>
+void segment(const AttentionTile& tile, int32_t segment, float* partials, size_t partial_stride) {
+  const AttentionRow* rows = tile.rows.data();
+  auto left = static_cast<int32_t>(tile.rows.size());
+  const auto run = [&]<int R>() {
+    segment_rows<V, R>(tile, rows, segment, partials, partial_stride);
+    rows += R;
+    left -= R;
+    partials += static_cast<size_t>(R) * partial_stride;
+  };
+  if constexpr (V::kMaxTileRows >= 8) {
+    while (left >= 8) run.template operator()<8>();
+  }
+  while (left >= 4) run.template operator()<4>();
+  while (left >= 3) run.template operator()<3>();
+  while (left >= 2) run.template operator()<2>();
+  while (left >= 1) run.template operator()<1>();
+}
+
+template <class V>
+inline float exp_scalar(float x) {
+  alignas(64) float lanes[16];
+  V::store(lanes, simd::exp<V>(V::broadcast(x)));
+  return lanes[0];
+}
+
+template <class V>
+void combine(const float* partials, size_t partial_stride, int32_t count, int32_t head_dim,
+             float* out) {
+  float maximum = partials[0];
+  float sum = partials[1];
+  for (int32_t d = 0; d < head_dim; d += 16) V::store(out + d, V::load(partials + 2 + d));
+  for (int32_t s = 1; s < count; ++s) {
+    const float* next = partials + static_cast<size_t>(s) * partial_stride;
+    const float highest = maximum > next[0] ? maximum : next[0];
+    const float keep = exp_scalar<V>(maximum - highest);
+    const float take = exp_scalar<V>(next[0] - highest);
+    const float kept = sum * keep;
+    sum = __builtin_fmaf(next[1], take, kept);
+    for (int32_t d = 0; d < head_dim; d += 16) {
+      const typename V::F before = V::mul(V::load(out + d), V::broadcast(keep));
+      V::store(out + d, V::fma(V::load(next + 2 + d), V::broadcast(take), before));
+    }
+    maximum = highest;
+  }
+  const typename V::F inverse = V::broadcast(1.0f / sum);
+  for (int32_t d = 0; d < head_dim; d += 16) V::store(out + d, V::mul(V::load(out + d), inverse));
+}
+
+}  // namespace adze::ops::generic

@@ -1,0 +1,9 @@
+#include "ops/attention/generic.h"
+#include "ops/simd/scalar.h"
+
+namespace adze::ops {
+
+const AttentionKernels kAttentionReference = {generic::segment<simd::Scalar>,
+                                              generic::combine<simd::Scalar>};
+
+}  // namespace adze::ops

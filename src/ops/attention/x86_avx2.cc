@@ -1,0 +1,9 @@
+#include "ops/attention/generic.h"
+#include "ops/simd/avx2.h"
+
+namespace adze::ops {
+
+const AttentionKernels kAttentionAvx2 = {generic::segment<simd::Avx2>,
+                                         generic::combine<simd::Avx2>};
+
+}  // namespace adze::ops

@@ -1,0 +1,9 @@
+#include "ops/attention/generic.h"
+#include "ops/simd/avx512.h"
+
+namespace adze::ops {
+
+const AttentionKernels kAttentionAvx512 = {generic::segment<simd::Avx512>,
+                                           generic::combine<simd::Avx512>};
+
+}  // namespace adze::ops

@@ -1,0 +1,1 @@
+list(APPEND ops_sources rope/rope.cc)
