@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,21 @@ class CanonicalTensors final : public graph::WeightSource {
   NameTable names_;
 };
 
+// A tensor that nothing refers to (a bias, an extra norm) would change the answers: such a model is
+// not this family.
+void refuse_unused_tensors(const gguf::File& file, const NameTable& names) {
+  std::set<std::string, std::less<>> used;
+  for (const auto& [id, weight] : names) {
+    for (std::string& source : weight->sources()) used.insert(std::move(source));
+  }
+  for (const gguf::TensorInfo& tensor : file.tensors()) {
+    if (!used.contains(tensor.name)) {
+      throw_unsupported("{}: tensor {} has no place in this architecture", file.name(),
+                        printable(tensor.name));
+    }
+  }
+}
+
 }  // namespace
 
 RegisterGgufFamily::RegisterGgufFamily(const GgufFamily& family) { registry().push_back(family); }
@@ -82,8 +98,9 @@ Checkpoint open_checkpoint(const std::filesystem::path& path) {
   Checkpoint checkpoint;
   checkpoint.path = path.string();
   checkpoint.config = family.read_config(*file);
-  checkpoint.weights =
-      std::make_unique<CanonicalTensors>(file, family.name_weights(*file, checkpoint.config));
+  NameTable names = family.name_weights(*file, checkpoint.config);
+  refuse_unused_tensors(*file, names);
+  checkpoint.weights = std::make_unique<CanonicalTensors>(file, std::move(names));
   checkpoint.chat_template = file->text("tokenizer.chat_template").value_or("");
   for (const gguf::TensorInfo& tensor : file->tensors()) checkpoint.tensor_bytes += tensor.bytes;
   checkpoint.file = std::move(file);
