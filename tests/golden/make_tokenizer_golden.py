@@ -26,7 +26,8 @@ import tokenizer_reference as reference
 HERE = Path(__file__).parent
 HANDBOOK = Path("/usr/share/doc/debian-handbook/html/en-US")
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-USER_DEFINED = ["<tool>", "<tool_call>"]
+USER_DEFINED = ["<tool", "<tool_call>"]
+UNREACHABLE = "\u0120xylophone"  # a token that no merges make: only a whole word can be it
 PRE_TOKENIZERS = ["smollm", "gpt-2", "llama-bpe", "qwen2", "gpt-4o"]
 
 
@@ -44,7 +45,7 @@ def train():
     tokenizer.train_from_iterator(
         texts,
         trainers.BpeTrainer(
-            vocab_size=1500,
+            vocab_size=1499,
             special_tokens=CONTROL + USER_DEFINED,
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
@@ -52,7 +53,8 @@ def train():
     )
     model = json.loads(tokenizer.to_str())["model"]
     tokens = sorted(model["vocab"], key=model["vocab"].get)
-    return tokens, [" ".join(merge) for merge in model["merges"]]
+    assert UNREACHABLE not in tokens
+    return tokens + [UNREACHABLE], [" ".join(merge) for merge in model["merges"]]
 
 
 def stream_cases():

@@ -140,6 +140,7 @@ std::string repeated(std::string_view unit, size_t bytes) {
 TEST(Tokenizer, MegabytesOfAnythingRoundTrip) {
   for (const char* pre : {"smollm", "llama-bpe", "gpt-4o"}) {
     const auto tokenizer = make_tokenizer(small_vocabulary(pre));
+    const size_t bytes = std::string_view(pre) == "smollm" ? 1 << 20 : 1 << 18;
     for (const char* unit : {"a",
                              "A",
                              " ",
@@ -160,7 +161,7 @@ TEST(Tokenizer, MegabytesOfAnythingRoundTrip) {
                              "\xc2\xa0",
                              "ab",
                              "the "}) {
-      const std::string text = repeated(unit, 1 << 20);
+      const std::string text = repeated(unit, bytes);
       EXPECT_EQ(tokenizer->decode_bytes(tokenizer->encode(text, kParse)), text) << printable(unit);
     }
   }
