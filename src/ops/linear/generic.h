@@ -183,7 +183,7 @@ inline void run_tile(const PackedFormat& f, const uint8_t* panel, const RowView*
 template <class V>
 inline void write_out(const LinearArguments& a, int64_t row, int64_t panel, typename V::F result) {
   const int64_t channel = panel * kPanelRows;
-  const int64_t at = row * a.y_stride + channel;
+  const int64_t at = (row - a.first_row) * a.y_stride + channel - a.first_panel * kPanelRows;
   if (channel + kPanelRows <= a.channels) {
     if (a.residual != nullptr) result = V::add(V::load(a.residual + at), result);
     V::store(a.y + at, result);

@@ -34,8 +34,9 @@ struct QuantizedLayout {
   }
 };
 
-// One operand pair. Rows are [first_row, last_row) of x and y; channels are those of panels
-// [first_panel, last_panel), written to y[row · y_stride + channel].
+// One operand pair. Rows are [first_row, last_row) of x, channels those of panels [first_panel,
+// last_panel). `y` is where the result of the first row and the first panel's first channel goes;
+// `residual` likewise.
 struct LinearArguments {
   const PackedFormat* format = nullptr;
   const std::byte* panels = nullptr;  // of the whole matrix
@@ -49,7 +50,7 @@ struct LinearArguments {
   int64_t first_row = 0;
   int64_t last_row = 0;
   float* y = nullptr;
-  int64_t y_stride = 0;
+  int64_t y_stride = 0;             // floats between rows of y and of the residual
   const float* residual = nullptr;  // added to the result, same layout as y (may be y); or null
   std::byte* scratch = nullptr;     // linear_scratch_bytes(), aligned to 64
 };

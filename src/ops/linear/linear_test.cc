@@ -152,9 +152,10 @@ struct Problem {
     a.x_stride = w.columns;
     a.first_row = first;
     a.last_row = last;
-    a.y = y.data();
+    const int64_t at = first * w.rows + first_panel * kPanelRows;
+    a.y = y.data() + at;
     a.y_stride = w.rows;
-    a.residual = residual;
+    a.residual = residual == nullptr ? nullptr : residual + at;
     a.scratch = scratch.data();
     kernels.linear(a);
   }

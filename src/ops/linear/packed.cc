@@ -68,8 +68,36 @@ void pack_sub_scales(const std::byte* source, int channel, std::byte* block) {
   std::memcpy(block + 2336 + 2 * channel, &scales.dmin, 2);
 }
 
+// Q4_0, Q4_1: a source block's bytes pair elements j and j + 16, just as a nibble line pairs quads
+// j and j + 4: four bytes of a block are one channel's part of a line. Q8_0: four codes likewise.
+bool pack_row_by_quads(const PackedFormat& format, int64_t columns, const std::byte* row,
+                       int channel, std::byte* panel) {
+  const bool nibbles = format.family == WeightFamily::kBits4;
+  if (!nibbles && format.source != DType::kQ8_0) return false;
+  const DTypeInfo& type = dtype_info(format.source);
+  const size_t header = format.minimum ? 4 : 2;  // f16 scale and minimum
+  const size_t quads = nibbles ? 4 : 8;
+  const size_t codes = nibbles ? 512 : 1024;
+  for (int64_t k = 0; k < columns; k += 32, row += type.block_bytes) {
+    std::byte* block = panel + static_cast<size_t>(k / kBlock) * format.block_bytes;
+    const auto half = static_cast<size_t>(k % kBlock / 32);
+    std::byte* line = block + half * quads * kLine + 4 * static_cast<size_t>(channel);
+    for (size_t q = 0; q < quads; ++q, line += kLine) {
+      uint32_t four;
+      std::memcpy(&four, row + header + 4 * q, 4);
+      if (!nibbles) four ^= 0x80808080u;  // signed codes to code + 128
+      std::memcpy(line, &four, 4);
+    }
+    std::byte* scale = block + codes + half * 2 * kPanelRows + 2 * static_cast<size_t>(channel);
+    std::memcpy(scale, row, 2);
+    if (format.minimum) std::memcpy(scale + 4 * kPanelRows, row + 2, 2);
+  }
+  return true;
+}
+
 void pack_quantized_row(const PackedFormat& format, int64_t columns, const std::byte* row,
                         int channel, std::byte* panel) {
+  if (pack_row_by_quads(format, columns, row, channel, panel)) return;
   const DTypeInfo& type = dtype_info(format.source);
   const int elements = static_cast<int>(type.block_elements);
   BlockParts parts;
