@@ -15,12 +15,13 @@ namespace adze::text {
 
 // The results are those of HF's `tokenizers` for the same vocabulary, merges and pre-tokenizer. Two
 // matters beyond it:
-// - Bytes that are not UTF-8, which it cannot be given: each maximal run of them is a word of its
-// own, and the text
-//   on either side is split as if it ended there.
-// - A byte for which the vocabulary has no token leaves no trace (as there): SmolLM2's lacks 21
-// bytes, of which 8 occur
-//   in UTF-8 (six control characters; the lead bytes of unassigned and private planes).
+//
+// Bytes that are not UTF-8, which it cannot be given: each maximal run of them is a word of its
+// own, and the text on either side is split as if it ended there.
+//
+// A byte for which the vocabulary has no token leaves no trace (as there): SmolLM2's lacks 21
+// bytes, of which 8 occur in UTF-8 (six control characters, and 0xf1 and 0xf2 that begin unassigned
+// planes).
 class ByteLevelBpe final : public Tokenizer {
  public:
   // Throws as make_tokenizer() says.
