@@ -1,5 +1,7 @@
 // Attention: tiles of query rows that share a key head; few tiles over many keys are split by
 // segment.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
