@@ -334,7 +334,7 @@ void linear(const LinearArguments& a) {
 }
 
 template <class V>
-void quantize_row(const QuantizedLayout& layout, const float* x, std::byte* out) {
+void quantize_plane(const QuantizedLayout& layout, const float* x, std::byte* out, float* rest) {
   auto* codes = reinterpret_cast<int8_t*>(out);
   auto* sums = reinterpret_cast<int32_t*>(out + layout.sums_offset());
   auto* scales = reinterpret_cast<float*>(out + layout.scales_offset());
@@ -353,9 +353,16 @@ void quantize_row(const QuantizedLayout& layout, const float* x, std::byte* out)
     const float inverse = highest > 0.0f ? 127.0f / highest : 0.0f;
     scales[g] = scale;
     for (k = begin; k + 16 <= end; k += 16) {
-      V::store_i8(codes + k, V::round(V::mul(V::load(x + k), V::broadcast(inverse))));
+      const typename V::F v = V::load(x + k);
+      const typename V::F code = V::round(V::mul(v, V::broadcast(inverse)));
+      V::store_i8(codes + k, code);
+      if (rest != nullptr) V::store(rest + k, V::sub(v, V::mul(code, V::broadcast(scale))));
     }
-    for (; k < end; ++k) codes[k] = static_cast<int8_t>(__builtin_nearbyintf(x[k] * inverse));
+    for (; k < end; ++k) {
+      const float code = __builtin_nearbyintf(x[k] * inverse);
+      codes[k] = static_cast<int8_t>(code);
+      if (rest != nullptr) rest[k] = x[k] - code * scale;
+    }
   }
   for (int64_t s = 0; s < layout.codes() / 16; ++s) {
     int32_t sum = 0;

@@ -14,6 +14,12 @@ std::string LinearKernels::describe(const PackedFormat& format, bool quantized_r
   return fmt::format("{}: {} × {}", isa_name(isa), format.text(), quantized_rows ? "int8" : "f32");
 }
 
+void LinearKernels::quantize_row(const QuantizedLayout& layout, const float* x, std::byte* out,
+                                 float* rest) const {
+  quantize_plane(layout, x, out, layout.planes == 2 ? rest : nullptr);
+  if (layout.planes == 2) quantize_plane(layout, rest, out + layout.plane_bytes(), nullptr);
+}
+
 const LinearKernels& linear_kernels(Isa isa) {
   switch (isa) {
     case Isa::kReference:

@@ -133,7 +133,7 @@ struct Problem {
         scratch(linear_scratch_bytes(matrix.columns)) {
     for (int64_t r = 0; r < rows; ++r) {
       kernels.quantize_row(layout, x.data() + r * w.columns,
-                           quantized.data() + static_cast<size_t>(r) * layout.row_bytes());
+                           quantized.data() + static_cast<size_t>(r) * layout.row_bytes(), nullptr);
     }
   }
 
@@ -283,7 +283,7 @@ TEST(Quantize, RowsAreNearestCodesAndTheSameEverywhere) {
     const QuantizedLayout layout{columns, group};
     std::vector<std::byte> expected(layout.row_bytes());
     for (int r = 0; r < 3; ++r) {
-      kLinearReference.quantize_row(layout, x.data() + r * columns, expected.data());
+      kLinearReference.quantize_row(layout, x.data() + r * columns, expected.data(), nullptr);
       const auto* codes = reinterpret_cast<const int8_t*>(expected.data());
       const auto* scales = reinterpret_cast<const float*>(expected.data() + layout.scales_offset());
       for (int64_t k = 0; k < columns; ++k) {
@@ -293,13 +293,46 @@ TEST(Quantize, RowsAreNearestCodesAndTheSameEverywhere) {
       }
       for (const NamedKernels& k : runnable_kernels()) {
         std::vector<std::byte> out(layout.row_bytes());
-        k.kernels->quantize_row(layout, x.data() + r * columns, out.data());
+        k.kernels->quantize_row(layout, x.data() + r * columns, out.data(), nullptr);
         EXPECT_TRUE(std::equal(
             out.begin(),
             out.begin() + static_cast<ptrdiff_t>(layout.scales_offset()) + layout.groups() * 4,
             expected.begin()))
             << k.name << " group " << group;
       }
+    }
+  }
+}
+
+TEST(Quantize, TwoPlanesHoldFifteenBits) {
+  const int64_t columns = 80;
+  const std::vector<float> x = random_rows(1, columns, 12);
+  const QuantizedLayout layout{columns, 20, 2};
+  std::vector<std::byte> expected(layout.row_bytes());
+  std::vector<float> rest(static_cast<size_t>(columns));
+  kLinearReference.quantize_row(layout, x.data(), expected.data(), rest.data());
+  for (int64_t k = 0; k < columns; ++k) {
+    double value = 0;
+    for (int plane = 0; plane < 2; ++plane) {
+      const std::byte* base = expected.data() + static_cast<size_t>(plane) * layout.plane_bytes();
+      const auto* scales = reinterpret_cast<const float*>(base + layout.scales_offset());
+      value += static_cast<double>(reinterpret_cast<const int8_t*>(base)[k]) * scales[k / 20];
+    }
+    float highest = 0;
+    for (int64_t i = k / 20 * 20; i < k / 20 * 20 + 20; ++i) {
+      highest = std::max(highest, std::fabs(x[static_cast<size_t>(i)]));
+    }
+    EXPECT_NEAR(value, x[static_cast<size_t>(k)], highest / (127 * 2 * 127 * 2 - 1000));
+  }
+  for (const NamedKernels& k : runnable_kernels()) {
+    std::vector<std::byte> out(layout.row_bytes());
+    k.kernels->quantize_row(layout, x.data(), out.data(), rest.data());
+    for (int plane = 0; plane < 2; ++plane) {
+      const auto begin = static_cast<ptrdiff_t>(static_cast<size_t>(plane) * layout.plane_bytes());
+      const auto used = static_cast<ptrdiff_t>(layout.scales_offset()) + layout.groups() * 4;
+      EXPECT_TRUE(
+          std::equal(out.begin() + begin, out.begin() + begin + used, expected.begin() + begin))
+          << k.name;
     }
   }
 }

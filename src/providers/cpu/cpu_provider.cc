@@ -50,7 +50,7 @@ size_t StepContext::layer_offset(const Node& node) const {
 }
 
 ops::QuantizedLayout quantized_layout(const Value& value) {
-  return {graph::row_elements(value.shape), value.quantization_group};
+  return {graph::row_elements(value.shape), value.quantization_group, value.quantization_planes};
 }
 
 int64_t row_count(const Value& value, const graph::Batch& batch) {

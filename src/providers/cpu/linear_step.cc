@@ -96,8 +96,18 @@ class LinearStep final : public Step {
       a.last_row = std::min(rows, first + block);
       a.y = y + at;
       a.residual = residual == nullptr ? nullptr : residual + at;
-      kernels_.linear(a);
+      run_planes(a);
     }
+  }
+
+  // The first plane of codes as it is, the second added to the result.
+  void run_planes(const ops::LinearArguments& a) const {
+    kernels_.linear(a);
+    if (!quantized_ || layout_.planes == 1) return;
+    ops::LinearArguments second = a;
+    second.x += layout_.plane_bytes();
+    second.residual = a.y;
+    kernels_.linear(second);
   }
 
   // out = silu(gate) · up, a panel and a block of rows at a time: the member's own part of both
@@ -119,8 +129,8 @@ class LinearStep final : public Step {
         gate.first_panel = up.first_panel = panel;
         gate.last_panel = up.last_panel = panel + 1;
         gate.y = out + first * channels + channel;
-        kernels_.linear(gate);
-        kernels_.linear(up);
+        run_planes(gate);
+        run_planes(up);
         const int64_t width = std::min<int64_t>(ops::kPanelRows, channels - channel);
         for (int64_t row = 0; row < gate.last_row - first; ++row) {
           float* at = gate.y + row * channels;

@@ -57,7 +57,8 @@ class NormStep final : public Step {
     quantized_ = output_.type == graph::ElementType::kQ8;
     if (quantized_) {
       layout_ = quantized_layout(output_);
-      scratch_.resize(weight_.size() * static_cast<size_t>(context.members));
+      // The normed row, and what the first plane of codes leaves of it.
+      scratch_.resize(2 * weight_.size() * static_cast<size_t>(context.members));
     }
   }
 
@@ -65,14 +66,15 @@ class NormStep final : public Step {
     const auto n = static_cast<int64_t>(weight_.size());
     const Range share =
         member_range(row_count(output_, *context.batch), context.member, context.members);
-    float* scratch = scratch_.data() + (quantized_ ? context.member * n : 0);
+    float* scratch = scratch_.data() + (quantized_ ? 2 * context.member * n : 0);
     for (int64_t row = share.begin; row < share.end; ++row) {
       float* out = quantized_ ? scratch : buffer<float>(context, output_id_) + row * n;
       norm_.rms_norm(buffer<float>(context, input_) + row * n, weight_.data(), epsilon_, n, out);
       if (quantized_) {
-        linear_.quantize_row(layout_, out,
-                             buffer<std::byte>(context, output_id_) +
-                                 static_cast<size_t>(row) * layout_.row_bytes());
+        linear_.quantize_row(
+            layout_, out,
+            buffer<std::byte>(context, output_id_) + static_cast<size_t>(row) * layout_.row_bytes(),
+            scratch + n);
       }
     }
   }
@@ -102,7 +104,8 @@ class QuantizeStep final : public Step {
         input_(node.inputs[0]),
         output_(context.graph.value(node.outputs[0])),
         output_id_(node.outputs[0]),
-        layout_(quantized_layout(output_)) {}
+        layout_(quantized_layout(output_)),
+        scratch_(static_cast<size_t>(layout_.columns * context.members)) {}
 
   void run(const RunContext& context) override {
     const Range share =
@@ -110,7 +113,8 @@ class QuantizeStep final : public Step {
     for (int64_t row = share.begin; row < share.end; ++row) {
       kernels_.quantize_row(
           layout_, buffer<float>(context, input_) + row * layout_.columns,
-          buffer<std::byte>(context, output_id_) + static_cast<size_t>(row) * layout_.row_bytes());
+          buffer<std::byte>(context, output_id_) + static_cast<size_t>(row) * layout_.row_bytes(),
+          scratch_.data() + context.member * layout_.columns);
     }
   }
   std::string kernels() const override { return kernel_name(isa_, "int8 rows"); }
@@ -122,6 +126,7 @@ class QuantizeStep final : public Step {
   const graph::Value& output_;
   ValueId output_id_;
   ops::QuantizedLayout layout_;
+  std::vector<float> scratch_;  // per member: what the first plane of codes leaves over
 };
 
 class GatherStep final : public Step {
