@@ -37,12 +37,13 @@ def metadata():
 def tensors(rng):
     values = rng.normal(0, 1, (2, 3, 4, 32)).astype(np.float32)
     kinds = gguf.GGMLQuantizationType
+    # Five bytes first: offsets then depend on the alignment.
+    yield "one.i8", np.array([-128, 0, 127, 5, 6], dtype=np.int8), None
     yield "one.f32", values[0, 0, 0], None
     yield "two.f16", values[0, 1].astype(np.float16), None
     yield "three.q4_0", quants.quantize(values[1], kinds.Q4_0), kinds.Q4_0
     yield "four.q8_0", quants.quantize(values, kinds.Q8_0), kinds.Q8_0
     yield "two.bf16", quants.quantize(values[1, 2], kinds.BF16), kinds.BF16
-    yield "one.i8", np.array([-128, 0, 127, 5, 6], dtype=np.int8), None
     yield "two.i32", np.arange(-3, 3, dtype=np.int32).reshape(2, 3), None
     yield "one.f64", np.array([0.1, -2.5]), None
     yield "two.q6_k", rng.integers(0, 256, (2, 210), dtype=np.uint8), kinds.Q6_K
