@@ -45,13 +45,17 @@ int report_parse(const CLI::App& app, const CLI::ParseError& error) {
 int run(int argc, char** argv) {
   CLI::App app(kOverview, "adze");
   app.set_version_flag("--version", "adze " ADZE_VERSION, "Print the version and leave");
-  app.require_subcommand(1);
-  app.footer(kFooter);
+  app.require_subcommand(0, 1);
   register_commands(app);
+  app.footer(kFooter);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return report_parse(app, error);
+  }
+  if (app.get_subcommands().empty()) {
+    std::fputs(app.help().c_str(), stderr);
+    return kExitUsage;
   }
   flush_stdout();
   return 0;
