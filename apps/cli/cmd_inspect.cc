@@ -209,7 +209,7 @@ std::string shape_text(const TensorInfo& tensor) {
   return fmt::format("{}", fmt::join(tensor.shape, " × "));
 }
 
-// As wide as fmt takes it to be when it pads.
+// Code points: as good as columns for keys and tensor names.
 size_t characters(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
     return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 
 #include "apps/cli/commands.h"
 #include "apps/cli/console.h"
