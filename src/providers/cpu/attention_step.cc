@@ -28,14 +28,17 @@ class AttentionStep final : public Step {
         group_(static_cast<size_t>(node.integer("group"))),
         query_(node.inputs[0]),
         output_(node.outputs[0]),
-        scale_(static_cast<float>(*context.graph.constant(node.inputs[2]))) {
+        scale_(static_cast<float>(*context.graph.constant(node.inputs[2]))),
+        scratch_(context.scratch) {
     heads_ = static_cast<int32_t>(context.graph.value(query_).shape[1].size);
     heads_per_kv_ = heads_ / layout_.kv_heads;
     max_segments_ = ops::segment_count(context.options.max_context);
     tile_floats_ = ops::partial_floats(layout_.head_dim) * static_cast<size_t>(max_segments_) *
                    ops::kMaxAttentionRows;
     // Split tiles keep their partial results until all segments are there.
-    partials_.resize(tile_floats_ * static_cast<size_t>(kTilesPerMember * context.members));
+    context.scratch.need_shared(tile_floats_ * sizeof(float) *
+                                static_cast<size_t>(kTilesPerMember * context.members));
+    context.scratch.need_per_member(tile_floats_ * sizeof(float));
   }
 
   void run(const RunContext& context) override {
@@ -125,7 +128,7 @@ class AttentionStep final : public Step {
   }
 
   void run_whole(const RunContext& context) {
-    float* partials = partials_.data() + tile_floats_ * static_cast<size_t>(context.member);
+    auto* partials = reinterpret_cast<float*>(scratch_.of_member(context.member));
     for_each_tile(context, [&](const BatchSequence& sequence, int32_t kv_head, int64_t index,
                                int64_t number, Tile& tile) {
       if (number % context.members != context.member) return;
@@ -136,12 +139,13 @@ class AttentionStep final : public Step {
   }
 
   void run_split(const RunContext& context, int32_t segments) {
+    auto* shared = reinterpret_cast<float*>(scratch_.shared());
     for_each_tile(context, [&](const BatchSequence& sequence, int32_t kv_head, int64_t index,
                                int64_t number, Tile& tile) {
       make_tile(context, sequence, kv_head, index, tile);
       for (int32_t s = 0; s < tile.segments; ++s) {
         if ((number * segments + s) % context.members != context.member) continue;
-        segment(tile, s, partials_.data() + tile_floats_ * static_cast<size_t>(number));
+        segment(tile, s, shared + tile_floats_ * static_cast<size_t>(number));
       }
     });
     context.barrier->wait();
@@ -149,7 +153,7 @@ class AttentionStep final : public Step {
                                int64_t number, Tile& tile) {
       if (number % context.members != context.member) return;
       make_tile(context, sequence, kv_head, index, tile);
-      combine(tile, partials_.data() + tile_floats_ * static_cast<size_t>(number));
+      combine(tile, shared + tile_floats_ * static_cast<size_t>(number));
     });
   }
 
@@ -161,11 +165,11 @@ class AttentionStep final : public Step {
   graph::ValueId query_;
   graph::ValueId output_;
   float scale_;
+  const Scratch& scratch_;
   int32_t heads_ = 0;
   int32_t heads_per_kv_ = 0;
   int32_t max_segments_ = 0;
   size_t tile_floats_ = 0;
-  std::vector<float> partials_;
 };
 
 }  // namespace

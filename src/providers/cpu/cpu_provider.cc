@@ -88,8 +88,8 @@ class CpuPartition final : public graph::CompiledPartition {
   CpuPartition(const Graph& graph, std::span<const NodeId> nodes, const graph::WeightSource& source,
                const CpuOptions& cpu, const graph::PlanOptions& options, ThreadPool& pool,
                const graph::LoadProgress& progress)
-      : weights_(graph, nodes, source, pool, progress) {
-    const StepContext context{graph, cpu, options, weights_, pool.size(), rope_tables_};
+      : weights_(graph, nodes, source, pool, progress), scratch_(pool.size()) {
+    const StepContext context{graph, cpu, options, weights_, pool.size(), scratch_, rope_tables_};
     for (const NodeId id : nodes) {
       const Node& node = graph.node(id);
       std::unique_ptr<Step> step;
@@ -104,6 +104,7 @@ class CpuPartition final : public graph::CompiledPartition {
       step_of_node_[id] = steps_.size();
       steps_.push_back(std::move(step));
     }
+    scratch_.allocate();
   }
 
   void run(const graph::RunContext& context) override {
@@ -130,6 +131,7 @@ class CpuPartition final : public graph::CompiledPartition {
 
  private:
   PackedWeights weights_;
+  Scratch scratch_;
   std::vector<std::unique_ptr<RopeTable>> rope_tables_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::map<NodeId, size_t> step_of_node_;

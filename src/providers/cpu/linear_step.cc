@@ -19,7 +19,8 @@ class LinearStep final : public Step {
       : kernels_(ops::linear_kernels(context.cpu.isa)),
         input_(node.inputs[0]),
         residual_(node.inputs.size() > 1 ? node.inputs[1] : graph::kNoId),
-        gated_(!node.text("gate").empty()) {
+        gated_(!node.text("gate").empty()),
+        scratch_(context.scratch) {
     const graph::Value& input = context.graph.value(input_);
     quantized_ = input.type == graph::ElementType::kQ8;
     if (quantized_) layout_ = quantized_layout(input);
@@ -32,8 +33,7 @@ class LinearStep final : public Step {
     const int64_t columns = operands_.front().weight->columns;
     unpack_bytes_ = quantized_ ? 0 : ops::linear_scratch_bytes(columns);
     const size_t up_bytes = gated_ ? kRowBlock * ops::kPanelRows * sizeof(float) : 0;
-    member_bytes_ = unpack_bytes_ + up_bytes;
-    scratch_ = HugeBuffer(member_bytes_ * static_cast<size_t>(context.members));
+    context.scratch.need_per_member(unpack_bytes_ + up_bytes);
   }
 
   void run(const RunContext& context) override {
@@ -77,7 +77,7 @@ class LinearStep final : public Step {
     a.x = context.values[static_cast<size_t>(input_)];
     a.layout = quantized_ ? &layout_ : nullptr;
     a.x_stride = operand.weight->columns;
-    a.scratch = scratch_.data() + static_cast<size_t>(context.member) * member_bytes_;
+    a.scratch = scratch_.of_member(context.member);
     return a;
   }
 
@@ -144,14 +144,13 @@ class LinearStep final : public Step {
   graph::ValueId input_;
   graph::ValueId residual_;
   bool gated_;
+  const Scratch& scratch_;
   bool quantized_ = false;
   ops::QuantizedLayout layout_;
   std::vector<Operand> operands_;
   const graph::Value* rows_of_ = nullptr;
   int64_t panels_ = 0;
   size_t unpack_bytes_ = 0;
-  size_t member_bytes_ = 0;
-  HugeBuffer scratch_;
 };
 
 }  // namespace

@@ -53,12 +53,13 @@ class NormStep final : public Step {
         output_(context.graph.value(node.outputs[0])),
         output_id_(node.outputs[0]),
         weight_(context.weights.vector(node.weights[0])),
-        epsilon_(static_cast<float>(node.real("epsilon"))) {
+        epsilon_(static_cast<float>(node.real("epsilon"))),
+        scratch_(context.scratch) {
     quantized_ = output_.type == graph::ElementType::kQ8;
     if (quantized_) {
       layout_ = quantized_layout(output_);
       // The normed row, and what the first plane of codes leaves of it.
-      scratch_.resize(2 * weight_.size() * static_cast<size_t>(context.members));
+      context.scratch.need_per_member(2 * weight_.size() * sizeof(float));
     }
   }
 
@@ -66,7 +67,7 @@ class NormStep final : public Step {
     const auto n = static_cast<int64_t>(weight_.size());
     const Range share =
         member_range(row_count(output_, *context.batch), context.member, context.members);
-    float* scratch = scratch_.data() + (quantized_ ? 2 * context.member * n : 0);
+    auto* scratch = reinterpret_cast<float*>(scratch_.of_member(context.member));
     for (int64_t row = share.begin; row < share.end; ++row) {
       float* out = quantized_ ? scratch : buffer<float>(context, output_id_) + row * n;
       norm_.rms_norm(buffer<float>(context, input_) + row * n, weight_.data(), epsilon_, n, out);
@@ -91,9 +92,9 @@ class NormStep final : public Step {
   ValueId output_id_;
   std::span<const float> weight_;
   float epsilon_;
+  const Scratch& scratch_;
   bool quantized_ = false;
   ops::QuantizedLayout layout_;
-  std::vector<float> scratch_;
 };
 
 class QuantizeStep final : public Step {
@@ -105,7 +106,9 @@ class QuantizeStep final : public Step {
         output_(context.graph.value(node.outputs[0])),
         output_id_(node.outputs[0]),
         layout_(quantized_layout(output_)),
-        scratch_(static_cast<size_t>(layout_.columns * context.members)) {}
+        scratch_(context.scratch) {
+    context.scratch.need_per_member(static_cast<size_t>(layout_.columns) * sizeof(float));
+  }
 
   void run(const RunContext& context) override {
     const Range share =
@@ -114,7 +117,7 @@ class QuantizeStep final : public Step {
       kernels_.quantize_row(
           layout_, buffer<float>(context, input_) + row * layout_.columns,
           buffer<std::byte>(context, output_id_) + static_cast<size_t>(row) * layout_.row_bytes(),
-          scratch_.data() + context.member * layout_.columns);
+          reinterpret_cast<float*>(scratch_.of_member(context.member)));
     }
   }
   std::string kernels() const override { return kernel_name(isa_, "int8 rows"); }
@@ -126,7 +129,7 @@ class QuantizeStep final : public Step {
   const graph::Value& output_;
   ValueId output_id_;
   ops::QuantizedLayout layout_;
-  std::vector<float> scratch_;  // per member: what the first plane of codes leaves over
+  const Scratch& scratch_;  // what the first plane of codes leaves over
 };
 
 class GatherStep final : public Step {
@@ -190,12 +193,14 @@ class KvWriteStep final : public Step {
         group_(static_cast<size_t>(node.integer("group"))),
         table_(rope ? &context.rope_table(node) : nullptr),
         keys_(node.inputs[rope ? 1 : 0]),
-        values_(node.inputs[rope ? 2 : 1]) {
+        values_(node.inputs[rope ? 2 : 1]),
+        scratch_(context.scratch) {
     if (rope) {
       query_ = node.inputs[0];
       rotated_ = node.outputs[0];
       heads_ = static_cast<int32_t>(context.graph.value(query_).shape[1].size);
-      scratch_.resize(static_cast<size_t>(layout_.kv_heads * layout_.head_dim * context.members));
+      context.scratch.need_per_member(static_cast<size_t>(layout_.kv_heads * layout_.head_dim) *
+                                      sizeof(float));
     }
   }
 
@@ -205,7 +210,7 @@ class KvWriteStep final : public Step {
     for_each_row(context, [&](const graph::BatchSequence& sequence, int64_t row, int32_t position) {
       const float* keys = buffer<float>(context, keys_) + row * kv_row;
       if (table_ != nullptr) {
-        float* rotated = scratch_.data() + context.member * kv_row;
+        auto* rotated = reinterpret_cast<float*>(scratch_.of_member(context.member));
         ops::rotate(table_->row(row), table_->rotary_dim(), layout_.head_dim, layout_.kv_heads,
                     keys, rotated);
         keys = rotated;
@@ -230,10 +235,10 @@ class KvWriteStep final : public Step {
   const RopeTable* table_;
   ValueId keys_;
   ValueId values_;
+  const Scratch& scratch_;
   ValueId query_ = graph::kNoId;
   ValueId rotated_ = graph::kNoId;
   int32_t heads_ = 0;
-  std::vector<float> scratch_;
 };
 
 // Elementwise operators over rows: op(inputs, count, out).

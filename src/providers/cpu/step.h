@@ -1,10 +1,12 @@
 // One node of a partition, bound to its kernels.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/arena.h"
 #include "graph/provider.h"
 #include "ops/linear/linear.h"
 #include "ops/rope/rope.h"
@@ -42,6 +44,35 @@ class RopeTable {
   std::vector<float> values_;
 };
 
+// Working memory that the steps of a partition share: they run one after another. A step states its
+// need when it is made and finds the memory when it runs.
+class Scratch {
+ public:
+  explicit Scratch(int members) : members_(members) {}
+  void need_per_member(size_t bytes) {
+    member_bytes_ = std::max(member_bytes_, (bytes + 63) / 64 * 64);
+  }
+  void need_shared(size_t bytes) {
+    shared_bytes_ = std::max(shared_bytes_, (bytes + 63) / 64 * 64);
+  }
+  // Once all steps are made.
+  void allocate() {
+    memory_ = HugeBuffer(member_bytes_ * static_cast<size_t>(members_) + shared_bytes_);
+  }
+
+  // Aligned to 64 bytes; contents last for one step.
+  std::byte* of_member(int member) const {
+    return memory_.data() + shared_bytes_ + member_bytes_ * static_cast<size_t>(member);
+  }
+  std::byte* shared() const { return memory_.data(); }
+
+ private:
+  int members_;
+  size_t member_bytes_ = 0;
+  size_t shared_bytes_ = 0;
+  HugeBuffer memory_;
+};
+
 // What steps are made from.
 struct StepContext {
   const graph::Graph& graph;
@@ -49,6 +80,7 @@ struct StepContext {
   const graph::PlanOptions& options;
   const PackedWeights& weights;
   int members;
+  Scratch& scratch;
   std::vector<std::unique_ptr<RopeTable>>& rope_tables;
 
   RopeTable& rope_table(const graph::Node& node) const;
