@@ -1,0 +1,60 @@
+# Shell functions that the scripts share. Source it; it changes to the repository's root.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf '== %s\n' "$*" >&2; }
+fail() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+# need_packages NAME…: installs Debian packages that are missing.
+need_packages() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || fail "not root and no sudo: install ${missing[*]} first"
+    as_root=(sudo)
+  fi
+  say "Installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq || fail "apt-get update failed: is there a network?"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+    fail "apt-get could not install ${missing[*]}"
+}
+
+# What the build needs.
+need_build_packages() {
+  need_packages g++ cmake ninja-build ccache pkg-config libcli11-dev libspdlog-dev libfmt-dev \
+    nlohmann-json3-dev libpcre2-dev libutf8proc-dev "$@"
+}
+
+# build PRESET [CMAKE OPTION…]
+build() {
+  local preset=$1
+  shift
+  say "Building ($preset)"
+  cmake --preset "$preset" "$@" >/dev/null
+  # Four parallel compilers at most: some translation units take a gigabyte.
+  cmake --build --preset "$preset" -j "$(($(nproc) < 4 ? $(nproc) : 4))"
+}
+
+# The project's Python, with the packages of a requirements file.
+need_python() {
+  local requirements=$1
+  need_packages python3-venv
+  if [ ! -x .venv/bin/python ]; then
+    say "Making a Python environment in .venv"
+    python3 -m venv .venv
+  fi
+  if ! cmp -s "$requirements" .venv/installed-requirements.txt; then
+    say "Installing the Python packages of $requirements"
+    .venv/bin/pip install --quiet --disable-pip-version-check -r "$requirements" ||
+      fail "pip could not install $requirements: is there a network?"
+    cp "$requirements" .venv/installed-requirements.txt
+  fi
+}

@@ -1,0 +1,86 @@
+"""The oracle: a float64 NumPy model of the Llama family, straight from a GGUF file's dequantized tensors.
+
+It follows the file's own conventions (query and key rows interleaved for rotary pairs), shares no code with the
+engine, and exists to be read: what it computes is what the engine must compute.
+"""
+import gguf
+import numpy as np
+from gguf import quants
+
+
+class Oracle:
+    def __init__(self, path):
+        reader = gguf.GGUFReader(path)
+        self.tensors = {t.name: t for t in reader.tensors}
+        self.decoded = {}
+        field = lambda key: reader.fields["llama." + key].contents()
+        self.layers = field("block_count")
+        self.heads = field("attention.head_count")
+        self.kv_heads = field("attention.head_count_kv")
+        self.epsilon = field("attention.layer_norm_rms_epsilon")
+        self.theta = field("rope.freq_base")
+        self.embedding = self.weight("token_embd.weight")
+        self.head_dim = self.weight("blk.0.attn_q.weight").shape[0] // self.heads
+        self.output = self.weight("output.weight") if "output.weight" in self.tensors else self.embedding
+
+    def weight(self, name):
+        if name not in self.decoded:
+            tensor = self.tensors[name]
+            values = quants.dequantize(tensor.data, tensor.tensor_type)
+            self.decoded[name] = values.reshape(tuple(reversed(tensor.shape.tolist()))).astype(np.float64)
+        return self.decoded[name]
+
+    def norm(self, x, name):
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.epsilon) * self.weight(name)
+
+    def rotate(self, x):
+        """x [tokens, heads, head_dim]; dimensions 2i and 2i + 1 are a pair."""
+        positions = np.arange(x.shape[0])
+        frequencies = float(self.theta) ** (-np.arange(0, self.head_dim, 2) / self.head_dim)
+        angles = positions[:, None] * frequencies[None, :]
+        cosine, sine = np.cos(angles)[:, None, :], np.sin(angles)[:, None, :]
+        even, odd = x[..., 0::2], x[..., 1::2]
+        out = np.empty_like(x)
+        out[..., 0::2] = even * cosine - odd * sine
+        out[..., 1::2] = odd * cosine + even * sine
+        return out
+
+    def attention(self, x, prefix):
+        tokens = x.shape[0]
+        split = lambda name, heads: (x @ self.weight(prefix + name).T).reshape(tokens, heads, self.head_dim)
+        query = self.rotate(split("attn_q.weight", self.heads))
+        key = np.repeat(self.rotate(split("attn_k.weight", self.kv_heads)), self.heads // self.kv_heads, 1)
+        value = np.repeat(split("attn_v.weight", self.kv_heads), self.heads // self.kv_heads, 1)
+        scores = np.einsum("qhd,khd->hqk", query, key) / np.sqrt(self.head_dim)
+        scores[:, np.triu(np.ones((tokens, tokens), bool), 1)] = -np.inf
+        scores -= scores.max(-1, keepdims=True)
+        weights = np.exp(scores)
+        weights /= weights.sum(-1, keepdims=True)
+        mixed = np.einsum("hqk,khd->qhd", weights, value).reshape(tokens, -1)
+        return mixed @ self.weight(prefix + "attn_output.weight").T
+
+    def mlp(self, x, prefix):
+        gate = x @ self.weight(prefix + "ffn_gate.weight").T
+        up = x @ self.weight(prefix + "ffn_up.weight").T
+        return (gate / (1 + np.exp(-gate)) * up) @ self.weight(prefix + "ffn_down.weight").T
+
+    def logits(self, ids):
+        """float64 [tokens, vocabulary]: row t is the prediction after ids[0 … t]."""
+        x = self.embedding[np.asarray(ids)]
+        for layer in range(self.layers):
+            prefix = f"blk.{layer}."
+            x = x + self.attention(self.norm(x, prefix + "attn_norm.weight"), prefix)
+            x = x + self.mlp(self.norm(x, prefix + "ffn_norm.weight"), prefix)
+        return self.norm(x, "output_norm.weight") @ self.output.T
+
+
+def log_softmax(logits):
+    logits = logits.astype(np.float64)
+    logits = logits - logits.max(-1, keepdims=True)
+    return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+
+
+def kl_divergence(reference, other):
+    """Mean over rows of KL(softmax(reference) ‖ softmax(other))."""
+    p, q = log_softmax(reference), log_softmax(other)
+    return float((np.exp(p) * (p - q)).sum(-1).mean())
