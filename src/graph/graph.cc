@@ -107,8 +107,16 @@ bool Graph::is_output(ValueId value) const {
 
 std::optional<double> Graph::constant(ValueId id) const {
   const NodeId producer = value(id).producer;
-  if (producer == kNoId || node(producer).op->name != "constant") return std::nullopt;
-  return node(producer).real("value");
+  if (producer == kNoId || !value(id).shape.empty()) return std::nullopt;
+  const Node& from = node(producer);
+  if (from.op->evaluate == nullptr) return std::nullopt;
+  std::vector<double> inputs;
+  for (const ValueId input : from.inputs) {
+    const std::optional<double> scalar = constant(input);
+    if (!scalar) return std::nullopt;
+    inputs.push_back(*scalar);
+  }
+  return from.op->evaluate(from, inputs);
 }
 
 std::optional<ValueId> Graph::find_value(std::string_view name) const {

@@ -80,7 +80,7 @@ class Graph {
   // Nodes that read `value`, in order, each once.
   std::vector<NodeId> readers(ValueId value) const;
   bool is_output(ValueId value) const;
-  // The constant that `value` is, if its producer is a `constant` node.
+  // The scalar that `value` is, where it follows from constants alone.
   std::optional<double> constant(ValueId value) const;
   std::optional<ValueId> find_value(std::string_view name) const;
 

@@ -42,6 +42,8 @@ struct Operator {
   // Types of the outputs; throws Error{kInvalidInput} with a reason (the caller adds the node's
   // name).
   std::vector<ValueType> (*infer)(const ShapeContext&) = nullptr;
+  // The result for scalars; null for an operator that has none.
+  double (*evaluate)(const Node& node, std::span<const double> inputs) = nullptr;
   bool side_effect = false;  // writes a sequence's state: never dead, never moved
   // Index of an input whose buffer the first output may take over where the input dies here; kNoId:
   // none.

@@ -1,9 +1,8 @@
 // gguf_copy IN OUT [DTYPE]: reads a GGUF file and writes what was read. With DTYPE, float32 tensors
-// whose rows are whole blocks are encoded to that type.
+// whose rows are whole blocks are encoded to that type; with F32, all tensors are decoded.
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -15,9 +14,10 @@ namespace {
 
 using adze::DType;
 
-constexpr uint64_t kPiece = uint64_t{1} << 20;
+constexpr uint64_t kPieceBlocks = 8192;
 
 DType output_type(const adze::gguf::TensorInfo& tensor, std::optional<DType> wanted) {
+  if (wanted == DType::kF32) return DType::kF32;
   const bool encodes = wanted && tensor.dtype == DType::kF32 &&
                        tensor.columns() % adze::dtype_info(*wanted).block_elements == 0;
   return encodes ? *wanted : tensor.dtype;
@@ -35,13 +35,16 @@ void convert(const char* from, const char* to, std::optional<DType> wanted) {
   std::vector<std::byte> piece;
   for (const auto& tensor : in.tensors()) {
     for (uint64_t offset = 0; offset < tensor.bytes; offset += piece.size()) {
-      piece.resize(static_cast<size_t>(std::min(kPiece, tensor.bytes - offset)));
+      // Whole blocks of every type: kPieceBlocks of them at most.
+      const uint64_t most = kPieceBlocks * adze::dtype_info(tensor.dtype).block_bytes;
+      piece.resize(static_cast<size_t>(std::min(most, tensor.bytes - offset)));
       in.read(tensor, offset, piece);
       if (output_type(tensor, wanted) == tensor.dtype) {
         out.write_blocks(piece);
       } else {
-        std::vector<float> values(piece.size() / sizeof(float));
-        std::memcpy(values.data(), piece.data(), piece.size());
+        const adze::DTypeInfo& type = adze::dtype_info(tensor.dtype);
+        std::vector<float> values(piece.size() / type.block_bytes * type.block_elements);
+        adze::decode(tensor.dtype, piece, values);
         out.write_floats(values);
       }
     }

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Records llama.cpp's answers and logits quality on SmolLM2 into llamacpp_smollm2.json.
 
+Answers are recorded twice: on the model's own file, where llama.cpp rounds activations to int8, and on the same weights
+as float32 (build/release/bin/gguf_copy IN OUT F32) with a float32 cache, where it does not.
+
 Needs llama-cpp-python and Debian's jargon-text and bible-kjv (for its program); run by hand, the result is committed:
 
-    ADZE_MODEL=….gguf python tests/golden/record_llamacpp.py
+    ADZE_MODEL=….gguf ADZE_FLOAT_MODEL=….f32.gguf python tests/golden/record_llamacpp.py
 """
 import json
 import os
@@ -57,8 +60,11 @@ def greedy(llm, ids):
 def main():
     path = os.environ["ADZE_MODEL"]
     model = oracle.Oracle(path)
-    llm = llama_cpp.Llama(path, n_ctx=1024, n_batch=512, n_threads=1, n_threads_batch=1, logits_all=True,
-                          verbose=False)
+    options = {"n_ctx": 1024, "n_batch": 512, "n_threads": 1, "n_threads_batch": 1, "logits_all": True,
+               "verbose": False}
+    llm = llama_cpp.Llama(path, **options)
+    precise = llama_cpp.Llama(os.environ["ADZE_FLOAT_MODEL"], type_k=llama_cpp.GGML_TYPE_F32,
+                              type_v=llama_cpp.GGML_TYPE_F32, **options)
     template = jinja2.Environment(trim_blocks=True, lstrip_blocks=True).from_string(
         llm.metadata["tokenizer.chat_template"])
     out = {"llama_cpp_python": llama_cpp.__version__, "numpy": np.__version__, "cpu": platform.processor()
@@ -76,7 +82,8 @@ def main():
         print(name, len(ids), out["texts"][-1]["llamacpp_kl"], out["texts"][-1]["llamacpp_same_top1"], flush=True)
     for prompt in PROMPTS:
         ids = chat_ids(llm, template, prompt)
-        out["answers"].append({"prompt": prompt, "prompt_ids": ids, "answer_ids": greedy(llm, ids)})
+        out["answers"].append({"prompt": prompt, "prompt_ids": ids, "answer_ids": greedy(llm, ids),
+                               "float_answer_ids": greedy(precise, ids)})
         print(prompt, "→", llm.detokenize(out["answers"][-1]["answer_ids"]).decode(errors="replace")[:60], flush=True)
     target = HERE / "llamacpp_smollm2.json"
     target.write_text(json.dumps(out, separators=(",", ":")) + "\n")

@@ -92,6 +92,7 @@ class CpuPartition final : public graph::CompiledPartition {
     const StepContext context{graph, cpu, options, weights_, pool.size(), scratch_, rope_tables_};
     for (const NodeId id : nodes) {
       const Node& node = graph.node(id);
+      if (graph.constant(node.outputs[0])) continue;  // read while steps are made
       std::unique_ptr<Step> step;
       if (node.op->name == "linear") {
         step = make_linear_step(context, node);
@@ -100,7 +101,6 @@ class CpuPartition final : public graph::CompiledPartition {
       } else {
         step = make_row_step(context, node);
       }
-      if (node.op->name == "constant") continue;  // read while steps were made
       step_of_node_[id] = steps_.size();
       steps_.push_back(std::move(step));
     }
@@ -147,7 +147,9 @@ class CpuProvider final : public graph::Provider {
                                      const graph::WeightSource& source) const override {
     const std::string& op = node.op->name;
     if (op == "linear") return refuses_linear(graph, node, source);
-    if (op == "rsqrt") return "only constants have a reciprocal square root here";
+    if (op == "rsqrt" && !graph.constant(node.outputs[0])) {
+      return "only constants have a reciprocal square root here";
+    }
     if (op == "attention") {
       const int64_t head_dim = graph.value(node.inputs[0]).shape[2].size;
       if (head_dim % 16 != 0) return fmt::format("head_dim {} is not a multiple of 16", head_dim);

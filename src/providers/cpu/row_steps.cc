@@ -312,13 +312,6 @@ void silu(const ops::LinearKernels& kernels, const float* a, const float*, float
   }
 }
 
-// Constants are read when a plan is made.
-class ConstantStep final : public Step {
- public:
-  void run(const RunContext&) override {}
-  std::string kernels() const override { return ""; }
-};
-
 }  // namespace
 
 std::unique_ptr<Step> make_row_step(const StepContext& context, const Node& node) {
@@ -330,7 +323,6 @@ std::unique_ptr<Step> make_row_step(const StepContext& context, const Node& node
   if (op == "rope") return std::make_unique<RopeStep>(context, node);
   if (op == "kv_write") return std::make_unique<KvWriteStep>(context, node, false);
   if (op == "rope_kv_write") return std::make_unique<KvWriteStep>(context, node, true);
-  if (op == "constant") return std::make_unique<ConstantStep>();
   using Entry = std::pair<std::string_view, ElementwiseStep::Operation>;
   for (const auto& [name, operation] : {Entry{"add", add}, Entry{"multiply", multiply},
                                         Entry{"identity", copy}, Entry{"silu", silu}}) {
