@@ -1,0 +1,1 @@
+list(APPEND ops_sources attention/cache_layout.cc)

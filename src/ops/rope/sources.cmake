@@ -1,0 +1,2 @@
+list(APPEND ops_sources rope/rope.cc)
+adze_test(rope_test SOURCES rope/rope_test.cc USES ops)
