@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ops/attention/attention_kernels.h"
-#include "ops/attention/exp.h"
+#include "ops/simd/lanes_exp.h"
 
 namespace adze::ops {
 namespace {
@@ -52,6 +52,10 @@ template <class V>
 class AttentionAlgorithm {
   using F = typename V::F;
   using I = typename V::I;
+
+  // A pass of kTileRows rows, two vectors wide where registers allow.
+  static constexpr size_t kTileRows = V::kAccumulators >= 12 ? 6 : 4;
+  static constexpr size_t tile_columns(size_t rows) { return V::kAccumulators / rows >= 2 ? 2 : 1; }
 
   // Two neighbours of BF16, as one word in memory: the even one, then the odd one.
   static F low_half(I pair) { return V::as_float(V::template shift_left<16>(pair)); }
@@ -260,8 +264,8 @@ class AttentionAlgorithm {
   template <DType kType>
   static void scores(const SegmentTile& tile) {
     for (size_t b = 0; b < to_size(tile.blocks); ++b) {
-      for_row_passes<V::kTileRows>(to_size(tile.rows), [&]<size_t kRows>(size_t row) {
-        constexpr size_t kColumns = V::tile_columns(kRows);
+      for_row_passes<kTileRows>(to_size(tile.rows), [&]<size_t kRows>(size_t row) {
+        constexpr size_t kColumns = tile_columns(kRows);
         for (size_t half = 0; half < kHalves; half += kColumns) {
           if constexpr (kType == DType::kI8) {
             score_pass_i8<kRows, kColumns>(tile, b, half, row);
@@ -300,7 +304,7 @@ class AttentionAlgorithm {
   static void values(const SegmentTile& tile) {
     const size_t dim = to_size(tile.padded_dim);
     const auto pass = [&]<size_t kColumns>(size_t d) {
-      for_row_passes<V::kTileRows>(to_size(tile.rows), [&]<size_t kRows>(size_t row) {
+      for_row_passes<kTileRows>(to_size(tile.rows), [&]<size_t kRows>(size_t row) {
         if constexpr (kType == DType::kI8) {
           value_pass_i8<kRows, kColumns>(tile, d, row);
         } else {
@@ -308,7 +312,7 @@ class AttentionAlgorithm {
         }
       });
     };
-    constexpr size_t kColumns = V::kValueColumns;
+    constexpr size_t kColumns = tile_columns(kTileRows);
     size_t d = 0;
     for (; d + kColumns * kLanes <= dim; d += kColumns * kLanes)
       pass.template operator()<kColumns>(d);

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "ops/attention/attention_kernels.h"
-#include "ops/attention/exp.h"
+#include "ops/simd/lanes_exp.h"
 
 namespace adze::ops {
 namespace {

@@ -1,6 +1,6 @@
 // The attention kernels for AVX2 and FMA.
 #include "ops/attention/generic.h"
-#include "ops/attention/lanes_avx2.h"
+#include "ops/simd/lanes_avx2.h"
 
 namespace adze::ops {
 

@@ -1,7 +1,7 @@
 // The attention kernels for AVX-512 with VNNI. With ADZE_EMULATED, test kernels of other names
 // whose instructions SIMDe carries out on any processor.
 #include "ops/attention/generic.h"
-#include "ops/attention/lanes_avx512.h"
+#include "ops/simd/lanes_avx512.h"
 
 namespace adze::ops {
 

@@ -15,10 +15,8 @@ struct LanesAvx2 {
   struct I {
     __m256i a, b;
   };
-  // Eight accumulators and their operands in 16 registers.
-  static constexpr size_t kTileRows = 4;
-  static constexpr size_t tile_columns(size_t rows) { return rows <= 2 ? 2 : 1; }
-  static constexpr size_t kValueColumns = 1;
+  // Values that fit into the 16 registers beside their operands.
+  static constexpr size_t kAccumulators = 4;
   static F load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
   static void store(float* p, F x) {
     _mm256_storeu_ps(p, x.a);

@@ -1,7 +1,7 @@
 // 16 lanes as one AVX-512 register (F, BW, DQ, VL and VNNI).
 #pragma once
 #ifdef ADZE_EMULATED
-#include "ops/attention/emulated_avx512.h"
+#include "ops/simd/emulated_avx512.h"
 #else
 // g++ 12 takes the intrinsics' deliberately undefined operands for mistakes.
 #pragma GCC diagnostic push
@@ -20,10 +20,8 @@ namespace {
 struct LanesAvx512 {
   using F = __m512;
   using I = __m512i;
-  // 12 accumulators and their operands in 32 registers.
-  static constexpr size_t kTileRows = 6;
-  static constexpr size_t tile_columns(size_t) { return 2; }
-  static constexpr size_t kValueColumns = 2;
+  // Values that fit into the 32 registers beside their operands.
+  static constexpr size_t kAccumulators = 12;
   static F load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, F x) { _mm512_storeu_ps(p, x); }
   static F broadcast(float x) { return _mm512_set1_ps(x); }
