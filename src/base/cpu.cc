@@ -11,11 +11,13 @@ bool isa_available(Isa isa) {
     case Isa::kReference:
       return true;
     case Isa::kAvx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi") &&
+             __builtin_cpu_supports("bmi2");
     case Isa::kAvx512:
-      return isa_available(Isa::kAvx2) && __builtin_cpu_supports("avx512vnni") &&
+      return isa_available(Isa::kAvx2) && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vl");
+             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
   }
   return false;
 }

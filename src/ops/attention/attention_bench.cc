@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "ops/attention/attention.h"
@@ -71,6 +72,22 @@ void attend_layer(benchmark::State& state, const AttentionKernel* kernel) {
       runs * static_cast<double>(blocks * layout.block_bytes()), benchmark::Counter::kIsRate);
 }
 
+// One token's keys and values into one layer.
+void write_token(benchmark::State& state, DType dtype) {
+  const CacheLayout layout(3, 64, dtype);
+  const Buffer block = allocate(layout.block_bytes());
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> row(3 * 64);
+  for (float& x : row) x = normal(random);
+  int slot = 0;
+  for (auto _ : state) {
+    write_kv(layout, block.get(), slot, row.data(), row.data());
+    slot = (slot + 1) % kCacheBlockTokens;
+    benchmark::ClobberMemory();
+  }
+}
+
 }  // namespace
 }  // namespace adze::ops
 
@@ -81,6 +98,10 @@ int main(int argc, char** argv) {
         ->Args({1, 128})
         ->Args({1, 4096})
         ->Args({512, 512});
+  }
+  for (const adze::DType dtype : {adze::DType::kF32, adze::DType::kBF16, adze::DType::kI8}) {
+    const std::string name = "write_kv_" + std::string(adze::dtype_info(dtype).name);
+    benchmark::RegisterBenchmark(name.c_str(), adze::ops::write_token, dtype);
   }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

@@ -185,7 +185,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-double tolerance(DType dtype) { return dtype == DType::kI8 ? 4e-4 : 4e-6; }
+double tolerance(DType dtype) { return dtype == DType::kI8 ? 2.5e-4 : 1e-6; }
 
 double worst_error(const Sequence& s, const AttentionContext& c, const std::vector<float>& queries,
                    const std::vector<VisibleRange>& ranges, const std::vector<float>& out) {
@@ -330,7 +330,7 @@ TEST_P(AttentionTest, LargeScoresMatchTheNaiveSoftmax) {
     SCOPED_TRACE(kernel->name);
     const std::vector<float> queries = normal(64 * 8, 8);
     const std::vector<VisibleRange> ranges = last_rows(s.tokens, 8, 0);
-    // Errors of the scores are 24 times those of the other tests.
+    // Errors of the scores are 24 times those at a scale of 1/√64.
     EXPECT_LE(
         worst_error(s, context, queries, ranges, attend(*kernel, context, queries, ranges, 8)),
         24 * tolerance(GetParam()));
@@ -484,9 +484,18 @@ TEST_P(AttentionTest, BidirectionalRangesMatchTheNaiveSoftmax) {
   }
 }
 
+TEST_P(AttentionTest, Avx512RunsNatively) {
+  if (!isa_available(Isa::kAvx512)) {
+    GTEST_SKIP() << "this processor has no AVX-512: its kernels are tested emulated only";
+  }
+  const std::vector<const AttentionKernel*> kernels = kernels_to_test(GetParam());
+  EXPECT_TRUE(std::find(kernels.begin(), kernels.end(),
+                        &select_attention(Isa::kAvx512, GetParam())) != kernels.end());
+}
+
 TEST_P(AttentionTest, InstructionSetsAgreeBitForBit) {
   const std::vector<const AttentionKernel*> kernels = kernels_to_test(GetParam());
-  if (kernels.size() < 2) GTEST_SKIP() << "this machine runs one instruction set only";
+  ASSERT_GE(kernels.size(), 2u);
   for (const int dim : {16, 64, 100, 128}) {
     const Sequence s(CacheLayout(1, dim, GetParam()), 600, 99);
     const std::vector<VisibleRange> ranges = last_rows(s.tokens, 60, 0);

@@ -53,9 +53,13 @@ class AttentionAlgorithm {
   using F = typename V::F;
   using I = typename V::I;
 
-  // A pass of kTileRows rows, two vectors wide where registers allow.
+  // A pass of kTileRows rows, two vectors wide where registers allow: a packed type takes two
+  // operands per vector.
   static constexpr size_t kTileRows = V::kAccumulators >= 12 ? 6 : 4;
-  static constexpr size_t tile_columns(size_t rows) { return V::kAccumulators / rows >= 2 ? 2 : 1; }
+  static constexpr size_t tile_columns(DType type, size_t rows) {
+    const size_t spare = V::kAccumulators >= 12 || type == DType::kF32 ? 0 : 1;
+    return V::kAccumulators / (rows + spare) >= 2 ? 2 : 1;
+  }
 
   // Two neighbours of BF16, as one word in memory: the even one, then the odd one.
   static F low_half(I pair) { return V::as_float(V::template shift_left<16>(pair)); }
@@ -265,7 +269,7 @@ class AttentionAlgorithm {
   static void scores(const SegmentTile& tile) {
     for (size_t b = 0; b < to_size(tile.blocks); ++b) {
       for_row_passes<kTileRows>(to_size(tile.rows), [&]<size_t kRows>(size_t row) {
-        constexpr size_t kColumns = tile_columns(kRows);
+        constexpr size_t kColumns = tile_columns(kType, kRows);
         for (size_t half = 0; half < kHalves; half += kColumns) {
           if constexpr (kType == DType::kI8) {
             score_pass_i8<kRows, kColumns>(tile, b, half, row);
@@ -312,7 +316,7 @@ class AttentionAlgorithm {
         }
       });
     };
-    constexpr size_t kColumns = tile_columns(kTileRows);
+    constexpr size_t kColumns = tile_columns(kType, kTileRows);
     size_t d = 0;
     for (; d + kColumns * kLanes <= dim; d += kColumns * kLanes)
       pass.template operator()<kColumns>(d);

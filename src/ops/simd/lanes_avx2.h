@@ -1,5 +1,13 @@
 // 16 lanes as two AVX2 registers.
+// Operations act lane by lane unless said otherwise, and every backend gives the same bits:
+//   max(x, y), min(x, y)       y where either is NaN
+//   fma(x, y, z)               x · y + z, rounded once
+//   round                      to int32, to nearest even
+//   dot_pairs(s, x, y)         s + the dot product of two pairs of int16, wrapping
+//   shift_*16                  act on the int16 halves of lanes
+//   sum_of                     sum of all lanes as a tree: i with i+8, then i+4, i+2, i+1
 #pragma once
+
 #include <immintrin.h>
 
 #include <cstddef>
