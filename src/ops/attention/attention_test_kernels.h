@@ -1,4 +1,4 @@
-// The kernels that tests run: those that this processor can run, and AVX-512's emulated everywhere.
+// The kernels that tests run: those that this processor can run, and AVX-512's emulated by AVX2.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ inline std::vector<const AttentionKernel*> kernels_to_test(DType dtype) {
   for (const AttentionKernel* kernel :
        {&attention_f32_avx512_emulated, &attention_bf16_avx512_emulated,
         &attention_i8_avx512_emulated}) {
-    if (kernel->dtype == dtype) kernels.push_back(kernel);
+    if (kernel->dtype == dtype && isa_available(Isa::kAvx2)) kernels.push_back(kernel);
   }
   return kernels;
 }

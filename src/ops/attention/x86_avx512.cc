@@ -1,5 +1,5 @@
 // The attention kernels for AVX-512 with VNNI. With ADZE_EMULATED, test kernels of other names
-// whose instructions SIMDe carries out on any processor.
+// whose instructions SIMDe carries out with AVX2.
 #include "ops/attention/generic.h"
 #include "ops/simd/lanes_avx512.h"
 

@@ -1,5 +1,5 @@
-// RMSNorm for AVX-512. With ADZE_EMULATED, a test kernel of another name that runs on any
-// processor.
+// RMSNorm for AVX-512. With ADZE_EMULATED, a test kernel of another name whose instructions SIMDe
+// carries out with AVX2.
 #include "ops/norm/generic.h"
 #include "ops/simd/lanes_avx512.h"
 

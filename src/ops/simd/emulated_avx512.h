@@ -1,4 +1,4 @@
-// AVX-512 by SIMDe, for tests on any processor, and what SIMDe 0.7.4 lacks.
+// AVX-512 by SIMDe, for tests on processors with AVX2, and what SIMDe 0.7.4 lacks.
 #pragma once
 
 #define SIMDE_ENABLE_NATIVE_ALIASES
