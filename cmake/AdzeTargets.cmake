@@ -43,13 +43,14 @@ function(adze_library name)
   endforeach()
 endfunction()
 
-# adze_kernel(<name> ISA avx2|avx512|generic SOURCES …): sources compiled with the flags of one instruction set.
+# adze_kernel(<name> ISA avx2|avx512 SOURCES …): sources compiled with the flags of one instruction set.
 # They may be entered only after base/cpu.h has confirmed it, so they must not define inline functions that the
 # linker could share with portable code: everything in them lives in an unnamed or ISA-named namespace.
 set(ADZE_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
 set(ADZE_ISA_FLAGS_avx512 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl
     -mavx512vnni -mprefer-vector-width=512)
-set(ADZE_ISA_FLAGS_generic "")
+# -Wno-…uninitialized: g++ 12's own AVX-512 header starts from undefined registers.
+list(APPEND ADZE_ISA_FLAGS_avx512 -Wno-maybe-uninitialized -Wno-uninitialized)
 function(adze_kernel name)
   cmake_parse_arguments(ARG "" "ISA" "SOURCES" ${ARGN})
   add_library(${name} OBJECT ${ARG_SOURCES})
@@ -58,6 +59,24 @@ function(adze_kernel name)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_options(${name} PRIVATE -O3)
   endif()
+endfunction()
+
+# adze_emulated_avx512(<name> SOURCES …): the AVX-512 kernels' sources built against SIMDe, which runs their intrinsics on
+# any CPU, with each table `<T>Avx512` of TABLES renamed to `<T>Emulated`. For tests on machines without AVX-512.
+function(adze_emulated_avx512 name)
+  if(NOT ADZE_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;TABLES" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE adze_flags)
+  # Avx512 gets another name: the linker must not take one instantiation for the other.
+  target_compile_definitions(${name} PRIVATE ADZE_EMULATE_AVX512 SIMDE_ENABLE_NATIVE_ALIASES
+                             Avx512=EmulatedAvx512)
+  target_compile_options(${name} PRIVATE -include ops/simd/emulated_avx512.h -mavx2 -mfma -mf16c -w -O1)
+  foreach(table ${ARG_TABLES})
+    target_compile_definitions(${name} PRIVATE ${table}Avx512=${table}Emulated)
+  endforeach()
 endfunction()
 
 # adze_test(<name> SOURCES … USES folders … [LIBS external …])

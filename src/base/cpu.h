@@ -1,20 +1,18 @@
-// Instruction sets of the processor.
+// Instruction sets of this machine.
 #pragma once
 
 #include <string_view>
 
 namespace adze {
 
-// Sets that kernels are compiled for, each including the ones before it.
-enum class Isa {
-  kReference,  // plain scalar code
-  kAvx2,       // AVX2, FMA, F16C, BMI, BMI2
-  kAvx512,     // and AVX-512 F, BW, DQ, VL, VNNI
-};
+// Kernel families. kAvx512 means F, BW, DQ, VL and VNNI.
+enum class Isa { kReference, kAvx2, kAvx512 };
+std::string_view isa_name(Isa isa);
 
-std::string_view isa_name(Isa isa);  // "reference", "avx2", "avx512"
-
-// Whether this processor and operating system can run it.
+// True where this CPU and operating system can run it.
 bool isa_available(Isa isa);
+// The best one available, or the one named by the environment variable ADZE_ISA. Throws
+// Error{kInvalidInput} where that names none or one that this machine lacks.
+Isa select_isa();
 
 }  // namespace adze

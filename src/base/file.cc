@@ -18,14 +18,14 @@ std::string error_text(int code) { return std::generic_category().message(code);
 
 class FileInput final : public RandomAccessInput {
  public:
-  explicit FileInput(const std::filesystem::path& path) : name_(path.string()) {
+  explicit FileInput(const std::filesystem::path& path) : name_(printable(path.string(), 4096)) {
     // O_NONBLOCK: opening a FIFO must fail below, not wait for a writer.
     fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd_ < 0) throw_invalid("{}: cannot open: {}", printable(name_, 4096), error_text(errno));
+    if (fd_ < 0) throw_invalid("{}: cannot open: {}", name_, error_text(errno));
     struct stat info {};
     if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
       ::close(fd_);
-      throw_invalid("{}: not a regular file", printable(name_, 4096));
+      throw_invalid("{}: not a regular file", name_);
     }
     size_ = static_cast<uint64_t>(info.st_size);
   }
@@ -57,8 +57,8 @@ class FileInput final : public RandomAccessInput {
 
 class MemoryInput final : public RandomAccessInput {
  public:
-  MemoryInput(std::string name, std::span<const std::byte> data)
-      : name_(std::move(name)), data_(data.begin(), data.end()) {}
+  MemoryInput(const std::string& name, std::span<const std::byte> data)
+      : name_(printable(name, 4096)), data_(data.begin(), data.end()) {}
   uint64_t size() const override { return data_.size(); }
   const std::string& name() const override { return name_; }
   void read(uint64_t offset, std::span<std::byte> out) const override {
@@ -79,8 +79,9 @@ std::unique_ptr<RandomAccessInput> open_input(const std::filesystem::path& path)
   return std::make_unique<FileInput>(path);
 }
 
-std::unique_ptr<RandomAccessInput> memory_input(std::string name, std::span<const std::byte> data) {
-  return std::make_unique<MemoryInput>(std::move(name), data);
+std::unique_ptr<RandomAccessInput> memory_input(const std::string& name,
+                                                std::span<const std::byte> data) {
+  return std::make_unique<MemoryInput>(name, data);
 }
 
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {

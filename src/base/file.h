@@ -20,7 +20,7 @@ class RandomAccessInput {
   // Fills `out` from `offset`. Throws Error{kInvalidInput} naming file and offset where the input
   // ends early, and Error{kUnavailable} on an I/O error; short reads and EINTR are retried.
   virtual void read(uint64_t offset, std::span<std::byte> out) const = 0;
-  // For messages: the path, or a description.
+  // For messages, and fit for one line: the path, or a description.
   virtual const std::string& name() const = 0;
 };
 
@@ -29,7 +29,8 @@ class RandomAccessInput {
 std::unique_ptr<RandomAccessInput> open_input(const std::filesystem::path& path);
 
 // The bytes of `data` (copied) as an input; `name` is for messages. For tests and fuzzing.
-std::unique_ptr<RandomAccessInput> memory_input(std::string name, std::span<const std::byte> data);
+std::unique_ptr<RandomAccessInput> memory_input(const std::string& name,
+                                                std::span<const std::byte> data);
 
 // The whole file as a string; at most `limit` bytes, else Error{kInvalidInput}.
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit = 64u << 20);

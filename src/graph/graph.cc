@@ -31,7 +31,8 @@ std::vector<ValueType> infer_outputs(const Graph& graph, const Node& node,
   std::vector<ValueType> inputs;
   for (const ValueId id : node.inputs) {
     const Value& value = graph.value(id);
-    inputs.push_back({value.type, value.shape, value.quantization_group});
+    inputs.push_back(
+        {value.type, value.shape, value.quantization_group, value.quantization_planes});
   }
   std::vector<WeightInfo> weights;
   for (const Weight& weight : node.weights) weights.push_back(weight->info(source));
@@ -57,7 +58,7 @@ const std::string& Node::text(std::string_view attribute) const {
 
 ValueId Graph::add_input(std::string name, ElementType type, Shape shape) {
   const auto id = static_cast<ValueId>(values_.size());
-  values_.push_back({std::move(name), type, std::move(shape), kNoId, 0});
+  values_.push_back({std::move(name), type, std::move(shape), kNoId, 0, 0});
   inputs_.push_back(id);
   return id;
 }
@@ -77,8 +78,8 @@ NodeId Graph::add_node(std::string_view op, std::string name, std::vector<ValueI
   for (size_t i = 0; i < types.size(); ++i) {
     const std::string suffix = types.size() == 1 ? "" : "." + std::to_string(i);
     node.outputs.push_back(static_cast<ValueId>(values_.size()));
-    values_.push_back(
-        {node.name + suffix, types[i].type, types[i].shape, id, types[i].quantization_group});
+    values_.push_back({node.name + suffix, types[i].type, types[i].shape, id,
+                       types[i].quantization_group, types[i].quantization_planes});
   }
   nodes_.push_back(std::move(node));
   order_.insert(before == kNoId ? order_.end() : std::find(order_.begin(), order_.end(), before),
@@ -161,7 +162,8 @@ void Graph::verify(const WeightSource& source) const {
       if (output.producer != id) fail("is not the producer of its output " + output.name);
       if (defined[static_cast<size_t>(current.outputs[i])])
         fail("produces " + output.name + " again");
-      if (ValueType{output.type, output.shape, output.quantization_group} != types[i]) {
+      if (ValueType{output.type, output.shape, output.quantization_group,
+                    output.quantization_planes} != types[i]) {
         fail("output " + output.name + " differs from its rule");
       }
       defined[static_cast<size_t>(current.outputs[i])] = true;

@@ -32,6 +32,8 @@ struct Value {
   Shape shape;
   NodeId producer = kNoId;         // kNoId: an input of the graph
   int32_t quantization_group = 0;  // kQ8: elements that share a scale; divides the row
+  int32_t quantization_planes =
+      0;  // kQ8: 1, or 2: the codes of a row, then the codes of what they leave over
 };
 
 struct Node {

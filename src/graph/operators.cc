@@ -45,6 +45,9 @@ ValueType with_quantization(const Node& node, ValueType type) {
           "quantization group does not divide the row");
   type.type = ElementType::kQ8;
   type.quantization_group = static_cast<int32_t>(group);
+  const int64_t planes = node.integer("planes");
+  require(planes == 1 || planes == 2, "there are 1 or 2 planes of codes");
+  type.quantization_planes = static_cast<int32_t>(planes);
   return type;
 }
 
@@ -143,15 +146,16 @@ std::vector<ValueType> infer_constant(const ShapeContext&) { return {scalar()}; 
 
 const std::vector<AttributeDeclaration> kLinearAttributes = {
     {"axis", std::string("hidden")}, {"head_dim", int64_t{0}}, {"gate", std::string()}};
-const std::vector<AttributeDeclaration> kQuantization = {{"quantization_group", int64_t{0}}};
+const std::vector<AttributeDeclaration> kQuantization = {{"quantization_group", int64_t{0}},
+                                                         {"planes", int64_t{1}}};
 
 std::vector<Operator> declare() {
   const std::vector<AttributeDeclaration> rope = {{"theta", 10000.0}, {"rotary_dim", int64_t{0}}};
   const std::vector<AttributeDeclaration> place = {{"group", int64_t{0}}, {"layer", int64_t{0}}};
   std::vector<AttributeDeclaration> rope_write = rope;
   rope_write.insert(rope_write.end(), place.begin(), place.end());
-  const std::vector<AttributeDeclaration> norm = {{"epsilon", 1e-5},
-                                                  {"quantization_group", int64_t{0}}};
+  const std::vector<AttributeDeclaration> norm = {
+      {"epsilon", 1e-5}, {"quantization_group", int64_t{0}}, {"planes", int64_t{1}}};
   std::vector<Operator> all = {
       {"add", "a + b", 2, 2, 0, 0, {}, infer_binary, false, 0},
       {"attention", "softmax(scale · Q·Kᵀ)·V over the sequence's cached keys and values", 3, 3, 0,

@@ -99,6 +99,10 @@ void Plan::check(const Batch& batch) const {
     if (sequence.adapter != -1) throw_unsupported("batch: no adapter is loaded");
     if (sequence.pooling != Pooling::kNone) throw_unsupported("batch: no pooling in this plan");
     const int64_t tokens = int64_t{sequence.first_position} + sequence.rows;
+    if (tokens > options_.max_context) {
+      throw_invalid("batch: a sequence of {} tokens, the plan takes at most {}", tokens,
+                    options_.max_context);
+    }
     const auto blocks = static_cast<size_t>((tokens + kBlockTokens - 1) / kBlockTokens);
     if (sequence.blocks.size() != graph_.state_groups().size()) {
       throw_invalid("batch: {} block tables for {} state groups", sequence.blocks.size(),

@@ -18,8 +18,9 @@ namespace adze::graph {
 
 // What a plan is made for.
 struct PlanOptions {
-  int32_t max_rows = 512;    // rows of one run at most
-  int32_t max_sampled = 16;  // sampled rows of one run at most
+  int32_t max_rows = 512;      // rows of one run at most
+  int32_t max_sampled = 16;    // sampled rows of one run at most
+  int32_t max_context = 8192;  // tokens of one sequence at most
 };
 
 // Progress of packing: bytes done of all.

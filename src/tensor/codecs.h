@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "tensor/dtype.h"
+
 namespace adze::codecs {
 
 // `block` has the type's block_bytes, of any alignment; `out` gets its block_elements.
@@ -15,19 +17,19 @@ void decode_i16(const std::byte* block, float* out);
 void decode_i32(const std::byte* block, float* out);
 void decode_i64(const std::byte* block, float* out);
 void decode_f64(const std::byte* block, float* out);
-void decode_q4_0(const std::byte* block, float* out);
-void decode_q4_1(const std::byte* block, float* out);
-void decode_q5_0(const std::byte* block, float* out);
-void decode_q5_1(const std::byte* block, float* out);
-void decode_q8_0(const std::byte* block, float* out);
-void decode_q2_k(const std::byte* block, float* out);
-void decode_q3_k(const std::byte* block, float* out);
-void decode_q4_k(const std::byte* block, float* out);
-void decode_q5_k(const std::byte* block, float* out);
-void decode_q6_k(const std::byte* block, float* out);
-void decode_iq4_nl(const std::byte* block, float* out);
-void decode_iq4_xs(const std::byte* block, float* out);
-void decode_mxfp4(const std::byte* block, float* out);
+void split_q4_0(const std::byte* block, BlockParts& parts);
+void split_q4_1(const std::byte* block, BlockParts& parts);
+void split_q5_0(const std::byte* block, BlockParts& parts);
+void split_q5_1(const std::byte* block, BlockParts& parts);
+void split_q8_0(const std::byte* block, BlockParts& parts);
+void split_q2_k(const std::byte* block, BlockParts& parts);
+void split_q3_k(const std::byte* block, BlockParts& parts);
+void split_q4_k(const std::byte* block, BlockParts& parts);
+void split_q5_k(const std::byte* block, BlockParts& parts);
+void split_q6_k(const std::byte* block, BlockParts& parts);
+void split_iq4_nl(const std::byte* block, BlockParts& parts);
+void split_iq4_xs(const std::byte* block, BlockParts& parts);
+void split_mxfp4(const std::byte* block, BlockParts& parts);
 
 // `values` has block_elements finite floats (float types: any).
 void encode_f32(const float* values, std::byte* block);

@@ -10,6 +10,28 @@ namespace {
 
 int byte_at(const std::byte* bytes, int i) { return std::to_integer<int>(bytes[i]); }
 
+// Element i of 128 whose two bits lie in 32 bytes, a quarter of the elements per bit pair.
+int16_t two_bits(const std::byte* bytes, int i) {
+  return static_cast<int16_t>(byte_at(bytes, i % 32) >> (i / 32 * 2) & 3);
+}
+
+// Element i of 256: per 64 elements 32 bytes, low nibbles first.
+int16_t nibble_of_64(const std::byte* nibbles, int i) {
+  const int packed = byte_at(nibbles, i / 64 * 32 + i % 32);
+  return static_cast<int16_t>(i % 64 < 32 ? packed & 15 : packed >> 4);
+}
+
+// Q4_K and Q5_K begin alike: d, dmin and twelve bytes of scales.
+void split_scales_k4(const std::byte* block, BlockParts& parts) {
+  const float d = load_f16(block);
+  const float dmin = load_f16(block + 2);
+  const ScalesAndMinimums scales = unpack_scales_k4(block + 4);
+  for (int g = 0; g < 8; ++g) {
+    parts.scale[g] = d * static_cast<float>(scales.scale[g]);
+    parts.minimum[g] = -(dmin * static_cast<float>(scales.minimum[g]));
+  }
+}
+
 // Q3_K's twelve bytes: sixteen 6-bit scales, low nibbles in the first eight bytes, two high bits
 // each in the last four.
 void unpack_scales_q3(const std::byte* packed, int scales[16]) {
@@ -35,83 +57,72 @@ ScalesAndMinimums unpack_scales_k4(const std::byte* packed) {
   return out;
 }
 
-void decode_q2_k(const std::byte* block, float* out) {
+void split_q2_k(const std::byte* block, BlockParts& parts) {
   const std::byte* codes = block + 16;
   const float d = load_f16(block + 80);
   const float dmin = load_f16(block + 82);
-  for (int i = 0; i < 256; ++i) {
-    const int scale = byte_at(block, i / 16);
-    // Each half of 128 elements: 32 bytes, two bits per quarter.
-    const int q = byte_at(codes, i / 128 * 32 + i % 32) >> (i % 128 / 32 * 2) & 3;
-    out[i] = d * static_cast<float>(scale & 15) * static_cast<float>(q) -
-             dmin * static_cast<float>(scale >> 4);
+  for (int g = 0; g < 16; ++g) {
+    parts.scale[g] = d * static_cast<float>(byte_at(block, g) & 15);
+    parts.minimum[g] = -(dmin * static_cast<float>(byte_at(block, g) >> 4));
   }
+  // Each half of 128 elements: 32 bytes, two bits per quarter.
+  for (int i = 0; i < 256; ++i) parts.codes[i] = two_bits(codes + i / 128 * 32, i % 128);
 }
 
-void decode_q3_k(const std::byte* block, float* out) {
+void split_q3_k(const std::byte* block, BlockParts& parts) {
   const std::byte* codes = block + 32;
   const float d = load_f16(block + 108);
   int scales[16];
   unpack_scales_q3(block + 96, scales);
+  for (int g = 0; g < 16; ++g) parts.scale[g] = d * static_cast<float>(scales[g]);
   for (int i = 0; i < 256; ++i) {
-    const int low = byte_at(codes, i / 128 * 32 + i % 32) >> (i % 128 / 32 * 2) & 3;
     const int high = byte_at(block, i % 32) >> (i / 32) & 1;
-    out[i] = d * static_cast<float>(scales[i / 16]) * static_cast<float>(low - (high == 0 ? 4 : 0));
+    parts.codes[i] =
+        static_cast<int16_t>(two_bits(codes + i / 128 * 32, i % 128) - (high == 0 ? 4 : 0));
   }
 }
 
-void decode_q4_k(const std::byte* block, float* out) {
-  const float d = load_f16(block);
-  const float dmin = load_f16(block + 2);
-  const ScalesAndMinimums scales = unpack_scales_k4(block + 4);
+void split_q4_k(const std::byte* block, BlockParts& parts) {
+  split_scales_k4(block, parts);
   const std::byte* nibbles = block + 16;
-  for (int i = 0; i < 256; ++i) {
-    const int packed = byte_at(nibbles, i / 64 * 32 + i % 32);
-    const int q = i % 64 < 32 ? packed & 15 : packed >> 4;
-    out[i] = d * static_cast<float>(scales.scale[i / 32]) * static_cast<float>(q) -
-             dmin * static_cast<float>(scales.minimum[i / 32]);
-  }
+  for (int i = 0; i < 256; ++i) parts.codes[i] = nibble_of_64(nibbles, i);
 }
 
-void decode_q5_k(const std::byte* block, float* out) {
-  const float d = load_f16(block);
-  const float dmin = load_f16(block + 2);
-  const ScalesAndMinimums scales = unpack_scales_k4(block + 4);
+void split_q5_k(const std::byte* block, BlockParts& parts) {
+  split_scales_k4(block, parts);
   const std::byte* fifth = block + 16;
   const std::byte* nibbles = block + 48;
   for (int i = 0; i < 256; ++i) {
-    const int packed = byte_at(nibbles, i / 64 * 32 + i % 32);
-    const int low = i % 64 < 32 ? packed & 15 : packed >> 4;
-    const int q = low | (byte_at(fifth, i % 32) >> (i / 32) & 1) << 4;
-    out[i] = d * static_cast<float>(scales.scale[i / 32]) * static_cast<float>(q) -
-             dmin * static_cast<float>(scales.minimum[i / 32]);
+    const int high = byte_at(fifth, i % 32) >> (i / 32) & 1;
+    parts.codes[i] = static_cast<int16_t>(nibble_of_64(nibbles, i) | high << 4);
   }
 }
 
-void decode_q6_k(const std::byte* block, float* out) {
+void split_q6_k(const std::byte* block, BlockParts& parts) {
   const float d = load_f16(block + 208);
+  for (int g = 0; g < 16; ++g) {
+    parts.scale[g] = d * static_cast<float>(load<int8_t>(block + 192 + g));
+  }
   for (int i = 0; i < 256; ++i) {
     const int half = i / 128;
     const int packed = byte_at(block, half * 64 + i % 64);
     const int low = i % 128 < 64 ? packed & 15 : packed >> 4;
-    const int high = byte_at(block, 128 + half * 32 + i % 32) >> (i % 128 / 32 * 2) & 3;
-    const auto scale = load<int8_t>(block + 192 + i / 16);
-    out[i] = d * static_cast<float>(scale) * static_cast<float>((low | high << 4) - 32);
+    const int high = two_bits(block + 128 + half * 32, i % 128);
+    parts.codes[i] = static_cast<int16_t>((low | high << 4) - 32);
   }
 }
 
-void decode_iq4_xs(const std::byte* block, float* out) {
+void split_iq4_xs(const std::byte* block, BlockParts& parts) {
   const float d = load_f16(block);
   const auto high_scales = load<uint16_t>(block + 2);
   const std::byte* nibbles = block + 8;
+  for (int g = 0; g < 8; ++g) {
+    const int low = byte_at(block, 4 + g / 2) >> (g % 2 * 4) & 15;
+    parts.scale[g] = d * static_cast<float>((low | (high_scales >> (2 * g) & 3) << 4) - 32);
+  }
   for (int i = 0; i < 256; ++i) {
-    const int sub = i / 32;
-    const int low = byte_at(block, 4 + sub / 2) >> (sub % 2 * 4) & 15;
-    const int scale = (low | (high_scales >> (2 * sub) & 3) << 4) - 32;
-    const int packed = byte_at(nibbles, sub * 16 + i % 16);
-    const int q = i % 32 < 16 ? packed & 15 : packed >> 4;
-    out[i] =
-        d * static_cast<float>(scale) * static_cast<float>(kNonLinear4[static_cast<size_t>(q)]);
+    const int packed = byte_at(nibbles, i / 32 * 16 + i % 16);
+    parts.codes[i] = kNonLinear4[static_cast<size_t>(i % 32 < 16 ? packed & 15 : packed >> 4)];
   }
 }
 

@@ -25,12 +25,13 @@ void store_f16(float value, std::byte* out) {
   std::memcpy(out, &bits, sizeof bits);
 }
 
-// Elements j and j + 16 share byte j: low and high nibble.
-template <class Dequantize>
-void decode_nibbles(const std::byte* nibbles, float* out, Dequantize dequantize) {
+// Elements j and j + 16 share byte j: low and high nibble. code(nibble, element) gives the code.
+template <class Code>
+void split_nibbles(const std::byte* nibbles, BlockParts& parts, Code code) {
   for (int j = 0; j < kBlock / 2; ++j) {
-    out[j] = dequantize(low_nibble(nibbles[j]), j);
-    out[j + kBlock / 2] = dequantize(high_nibble(nibbles[j]), j + kBlock / 2);
+    parts.codes[j] = static_cast<int16_t>(code(low_nibble(nibbles[j]), j));
+    parts.codes[j + kBlock / 2] =
+        static_cast<int16_t>(code(high_nibble(nibbles[j]), j + kBlock / 2));
   }
 }
 
@@ -48,55 +49,47 @@ void decode_i32(const std::byte* block, float* out) { decode_as<int32_t>(block, 
 void decode_i64(const std::byte* block, float* out) { decode_as<int64_t>(block, out); }
 void decode_f64(const std::byte* block, float* out) { decode_as<double>(block, out); }
 
-void decode_q4_0(const std::byte* block, float* out) {
-  const float d = load_f16(block);
-  decode_nibbles(block + 2, out, [&](int q, int) { return d * static_cast<float>(q - 8); });
+void split_q4_0(const std::byte* block, BlockParts& parts) {
+  parts.scale[0] = load_f16(block);
+  split_nibbles(block + 2, parts, [](int q, int) { return q - 8; });
 }
 
-void decode_q4_1(const std::byte* block, float* out) {
-  const float d = load_f16(block);
-  const float m = load_f16(block + 2);
-  decode_nibbles(block + 4, out, [&](int q, int) { return d * static_cast<float>(q) + m; });
+void split_q4_1(const std::byte* block, BlockParts& parts) {
+  parts.scale[0] = load_f16(block);
+  parts.minimum[0] = load_f16(block + 2);
+  split_nibbles(block + 4, parts, [](int q, int) { return q; });
 }
 
-void decode_q5_0(const std::byte* block, float* out) {
-  const float d = load_f16(block);
+void split_q5_0(const std::byte* block, BlockParts& parts) {
+  parts.scale[0] = load_f16(block);
   const auto fifth = load<uint32_t>(block + 2);
-  decode_nibbles(block + 6, out, [&](int q, int j) {
-    return d * static_cast<float>((q | fifth_bit(fifth, j)) - 16);
-  });
+  split_nibbles(block + 6, parts, [&](int q, int j) { return (q | fifth_bit(fifth, j)) - 16; });
 }
 
-void decode_q5_1(const std::byte* block, float* out) {
-  const float d = load_f16(block);
-  const float m = load_f16(block + 2);
+void split_q5_1(const std::byte* block, BlockParts& parts) {
+  parts.scale[0] = load_f16(block);
+  parts.minimum[0] = load_f16(block + 2);
   const auto fifth = load<uint32_t>(block + 4);
-  decode_nibbles(block + 8, out,
-                 [&](int q, int j) { return d * static_cast<float>(q | fifth_bit(fifth, j)) + m; });
+  split_nibbles(block + 8, parts, [&](int q, int j) { return q | fifth_bit(fifth, j); });
 }
 
-void decode_q8_0(const std::byte* block, float* out) {
-  const float d = load_f16(block);
-  for (int j = 0; j < kBlock; ++j) out[j] = d * static_cast<float>(load<int8_t>(block + 2 + j));
+void split_q8_0(const std::byte* block, BlockParts& parts) {
+  parts.scale[0] = load_f16(block);
+  for (int j = 0; j < kBlock; ++j) parts.codes[j] = load<int8_t>(block + 2 + j);
 }
 
-void decode_iq4_nl(const std::byte* block, float* out) {
-  const float d = load_f16(block);
-  decode_nibbles(block + 2, out, [&](int q, int) {
-    return d * static_cast<float>(kNonLinear4[static_cast<size_t>(q)]);
-  });
+void split_iq4_nl(const std::byte* block, BlockParts& parts) {
+  parts.scale[0] = load_f16(block);
+  split_nibbles(block + 2, parts, [](int q, int) { return kNonLinear4[static_cast<size_t>(q)]; });
 }
 
-void decode_mxfp4(const std::byte* block, float* out) {
+void split_mxfp4(const std::byte* block, BlockParts& parts) {
   // E8M0: 2^(e − 127), halved because the table holds twice the E2M1 values; e = 0 and 1 are
   // subnormal then.
   static constexpr std::array<int8_t, 16> kTwiceE2M1 = {0, 1,  2,  3,  4,  6,  8,  12,
                                                         0, -1, -2, -3, -4, -6, -8, -12};
-  const float half_scale =
-      std::ldexp(1.0f, static_cast<int>(std::to_integer<uint8_t>(block[0])) - 128);
-  decode_nibbles(block + 1, out, [&](int q, int) {
-    return half_scale * static_cast<float>(kTwiceE2M1[static_cast<size_t>(q)]);
-  });
+  parts.scale[0] = std::ldexp(1.0f, static_cast<int>(std::to_integer<uint8_t>(block[0])) - 128);
+  split_nibbles(block + 1, parts, [](int q, int) { return kTwiceE2M1[static_cast<size_t>(q)]; });
 }
 
 void encode_f32(const float* values, std::byte* block) {

@@ -26,16 +26,50 @@ constexpr std::array<DTypeInfo, kDTypeCount> kInfos = {{
     {DType::kMXFP4, "MXFP4", 32, 17},
 }};
 
-using DecodeBlock = void (*)(const std::byte* block, float* out);
+// How a type decodes: plain types one element at a time, quantized ones by taking blocks apart.
+struct Codec {
+  void (*decode_element)(const std::byte* block, float* out) = nullptr;
+  void (*split)(const std::byte* block, BlockParts& parts) = nullptr;
+  int group = 0;
+  bool minimum = false;
+};
 
-constexpr std::array<DecodeBlock, kDTypeCount> kDecoders = {{
-    codecs::decode_f32,   codecs::decode_f16,  codecs::decode_bf16,   codecs::decode_i8,
-    codecs::decode_i16,   codecs::decode_i32,  codecs::decode_i64,    codecs::decode_f64,
-    codecs::decode_q4_0,  codecs::decode_q4_1, codecs::decode_q5_0,   codecs::decode_q5_1,
-    codecs::decode_q8_0,  codecs::decode_q2_k, codecs::decode_q3_k,   codecs::decode_q4_k,
-    codecs::decode_q5_k,  codecs::decode_q6_k, codecs::decode_iq4_nl, codecs::decode_iq4_xs,
-    codecs::decode_mxfp4,
+constexpr std::array<Codec, kDTypeCount> kCodecs = {{
+    {codecs::decode_f32},
+    {codecs::decode_f16},
+    {codecs::decode_bf16},
+    {codecs::decode_i8},
+    {codecs::decode_i16},
+    {codecs::decode_i32},
+    {codecs::decode_i64},
+    {codecs::decode_f64},
+    {nullptr, codecs::split_q4_0, 32, false},
+    {nullptr, codecs::split_q4_1, 32, true},
+    {nullptr, codecs::split_q5_0, 32, false},
+    {nullptr, codecs::split_q5_1, 32, true},
+    {nullptr, codecs::split_q8_0, 32, false},
+    {nullptr, codecs::split_q2_k, 16, true},
+    {nullptr, codecs::split_q3_k, 16, false},
+    {nullptr, codecs::split_q4_k, 32, true},
+    {nullptr, codecs::split_q5_k, 32, true},
+    {nullptr, codecs::split_q6_k, 16, false},
+    {nullptr, codecs::split_iq4_nl, 32, false},
+    {nullptr, codecs::split_iq4_xs, 32, false},
+    {nullptr, codecs::split_mxfp4, 32, false},
 }};
+
+const Codec& codec(DType dtype) { return kCodecs[static_cast<size_t>(dtype)]; }
+
+void decode_block(const DTypeInfo& info, const Codec& with, const std::byte* block, float* out) {
+  if (with.split == nullptr) return with.decode_element(block, out);
+  BlockParts parts;
+  with.split(block, parts);
+  const auto group = static_cast<uint32_t>(with.group);
+  for (uint32_t i = 0; i < info.block_elements; ++i) {
+    out[i] = parts.scale[i / group] * static_cast<float>(parts.codes[i]);
+    if (with.minimum) out[i] += parts.minimum[i / group];
+  }
+}
 
 }  // namespace
 
@@ -55,11 +89,29 @@ void decode(DType dtype, std::span<const std::byte> blocks, std::span<float> out
     if (!out.empty()) std::memcpy(out.data(), blocks.data(), blocks.size());
     return;
   }
-  const DecodeBlock decode_block = kDecoders[static_cast<size_t>(dtype)];
   const size_t count = blocks.size() / info.block_bytes;
   for (size_t i = 0; i < count; ++i) {
-    decode_block(blocks.data() + i * info.block_bytes, out.data() + i * info.block_elements);
+    decode_block(info, codec(dtype), blocks.data() + i * info.block_bytes,
+                 out.data() + i * info.block_elements);
   }
+}
+
+int scale_group(DType dtype) { return codec(dtype).group; }
+bool has_minimum(DType dtype) { return codec(dtype).minimum; }
+
+void split_block(DType dtype, const std::byte* block, BlockParts& parts) {
+  assert(codec(dtype).split != nullptr);
+  codec(dtype).split(block, parts);
+}
+
+SubScales q4_k_sub_scales(const std::byte* block) {
+  SubScales out;
+  std::memcpy(&out.d, block, 2);
+  std::memcpy(&out.dmin, block + 2, 2);
+  const codecs::ScalesAndMinimums scales = codecs::unpack_scales_k4(block + 4);
+  std::memcpy(out.sub_scale, scales.scale, sizeof out.sub_scale);
+  std::memcpy(out.sub_minimum, scales.minimum, sizeof out.sub_minimum);
+  return out;
 }
 
 void encode(DType dtype, std::span<const float> values, std::span<std::byte> blocks) {

@@ -46,6 +46,29 @@ struct DTypeInfo {
 const DTypeInfo& dtype_info(DType dtype);
 std::optional<DType> dtype_from_name(std::string_view name);
 
+// A block of a quantized type taken apart: element = scale[g] · code (+ minimum[g] where the type
+// has minimums), rounded after the product and after the sum, g = element / group.
+struct BlockParts {
+  int16_t codes[256];
+  float scale[16];
+  float minimum[16];
+};
+// Elements that share a scale; 0 for plain types.
+int scale_group(DType dtype);
+bool has_minimum(DType dtype);
+// `block` has the type's block_bytes; only for types with a scale_group().
+void split_block(DType dtype, const std::byte* block, BlockParts& parts);
+
+// The integers behind Q4_K's scales: scale[g] = d · sub_scale[g], minimum[g] = −dmin ·
+// sub_minimum[g].
+struct SubScales {
+  uint16_t d;     // f16
+  uint16_t dmin;  // f16
+  uint8_t sub_scale[8];
+  uint8_t sub_minimum[8];
+};
+SubScales q4_k_sub_scales(const std::byte* block);
+
 // Decodes whole blocks to float32 exactly as the type's definition says (the integer types
 // convert). `blocks` holds n blocks and `out` n × block_elements floats. Bytes are little-endian,
 // of any alignment. Thread-safe.

@@ -10,20 +10,19 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "formats/gguf/limits.h"
 #include "formats/gguf/types.h"
 
 namespace adze::gguf {
 namespace {
 
-constexpr uint64_t kMaxAlignment = uint64_t{1} << 20;
-constexpr uint32_t kMaxDimensions = 4;
-constexpr uint64_t kMaxNameBytes = 65535;  // of a key or a tensor
-constexpr size_t kReadAhead = 256 << 10;
+constexpr uint64_t kReadAhead = 256 << 10;
 
 // Sequential reads of the header through a window.
 class Cursor {
  public:
-  explicit Cursor(const RandomAccessInput& input) : input_(input), window_(kReadAhead) {}
+  explicit Cursor(const RandomAccessInput& input)
+      : input_(input), window_(static_cast<size_t>(std::min(kReadAhead, input.size()))) {}
 
   uint64_t position() const { return position_; }
   uint64_t remaining() const { return input_.size() - position_; }
@@ -35,13 +34,20 @@ class Cursor {
     return value;
   }
 
-  std::string text(uint64_t limit, const char* what) {
+  const std::string& name() const { return input_.name(); }
+
+  // The length before a text's bytes, checked.
+  size_t text_length(uint64_t limit, const char* what) {
     const auto length = number<uint64_t>(what);
     if (length > remaining()) {
       fail(what, fmt::format("{} bytes claimed, {} are left in the file", length, remaining()));
     }
     if (length > limit) fail(what, fmt::format("{} bytes, more than {}", length, limit));
-    std::string value(static_cast<size_t>(length), '\0');
+    return static_cast<size_t>(length);
+  }
+
+  std::string text(uint64_t limit, const char* what) {
+    std::string value(text_length(limit, what), '\0');
     bytes(std::as_writable_bytes(std::span(value)), what);
     return value;
   }
@@ -53,7 +59,7 @@ class Cursor {
     while (!out.empty()) {
       if (position_ < window_start_ || position_ >= window_start_ + window_size_) {
         window_start_ = position_;
-        window_size_ = static_cast<size_t>(std::min<uint64_t>(kReadAhead, remaining()));
+        window_size_ = static_cast<size_t>(std::min(kReadAhead, remaining()));
         input_.read(window_start_, std::span(window_).first(window_size_));
       }
       const auto skip = static_cast<size_t>(position_ - window_start_);
@@ -76,56 +82,6 @@ class Cursor {
   size_t window_size_ = 0;
 };
 
-bool is_signed(ValueType type) {
-  return type == ValueType::kInt8 || type == ValueType::kInt16 || type == ValueType::kInt32 ||
-         type == ValueType::kInt64;
-}
-bool is_floating(ValueType type) {
-  return type == ValueType::kFloat32 || type == ValueType::kFloat64;
-}
-
-int64_t read_signed(Cursor& cursor, ValueType type) {
-  switch (type) {
-    case ValueType::kInt8:
-      return cursor.number<int8_t>("value");
-    case ValueType::kInt16:
-      return cursor.number<int16_t>("value");
-    case ValueType::kInt32:
-      return cursor.number<int32_t>("value");
-    default:
-      return cursor.number<int64_t>("value");
-  }
-}
-uint64_t read_unsigned(Cursor& cursor, ValueType type) {
-  switch (type) {
-    case ValueType::kUint8:
-      return cursor.number<uint8_t>("value");
-    case ValueType::kUint16:
-      return cursor.number<uint16_t>("value");
-    case ValueType::kUint32:
-      return cursor.number<uint32_t>("value");
-    default:
-      return cursor.number<uint64_t>("value");
-  }
-}
-double read_floating(Cursor& cursor, ValueType type) {
-  return type == ValueType::kFloat32 ? static_cast<double>(cursor.number<float>("value"))
-                                     : cursor.number<double>("value");
-}
-bool read_bool(Cursor& cursor) {
-  const auto value = cursor.number<uint8_t>("value");
-  if (value > 1) cursor.fail("value", fmt::format("{} is not a bool", value));
-  return value != 0;
-}
-
-template <class T, class Read>
-std::vector<T> read_elements(uint64_t count, Read read) {
-  std::vector<T> elements;
-  elements.reserve(static_cast<size_t>(count));
-  for (uint64_t i = 0; i < count; ++i) elements.push_back(read());
-  return elements;
-}
-
 ValueType read_type(Cursor& cursor) {
   const auto code = cursor.number<uint32_t>("metadata type");
   if (code > static_cast<uint32_t>(ValueType::kFloat64)) {
@@ -134,10 +90,19 @@ ValueType read_type(Cursor& cursor) {
   return static_cast<ValueType>(code);
 }
 
+void check_bools(const Cursor& cursor, const std::string& key, std::span<const std::byte> bytes) {
+  for (const std::byte byte : bytes) {
+    const auto value = std::to_integer<unsigned>(byte);
+    if (value > 1) cursor.fail(key, fmt::format("{} is not a bool", value));
+  }
+}
+
 Value read_array(Cursor& cursor, const std::string& key) {
-  Value value{ValueType::kArray, {}, read_type(cursor)};
-  const ValueType type = value.element_type;
-  if (type == ValueType::kArray) cursor.fail(key, "arrays of arrays are not supported");
+  const ValueType type = read_type(cursor);
+  if (type == ValueType::kArray) {
+    throw_unsupported("{}: offset {}: {}: arrays of arrays are not supported", cursor.name(),
+                      cursor.position(), key);
+  }
   const auto count = cursor.number<uint64_t>("array length");
   // A string takes at least its length field.
   const uint64_t element_bytes = type == ValueType::kString ? 8 : value_type_bytes(type);
@@ -148,35 +113,29 @@ Value read_array(Cursor& cursor, const std::string& key) {
   if (type == ValueType::kString) {
     StringArray strings;
     strings.reserve(static_cast<size_t>(count), 0);
-    for (uint64_t i = 0; i < count; ++i) strings.add(cursor.text(cursor.remaining(), "string"));
-    value.data = std::move(strings);
-  } else if (type == ValueType::kBool) {
-    value.data = read_elements<bool>(count, [&] { return read_bool(cursor); });
-  } else if (is_floating(type)) {
-    value.data = read_elements<double>(count, [&] { return read_floating(cursor, type); });
-  } else if (is_signed(type)) {
-    value.data = read_elements<int64_t>(count, [&] { return read_signed(cursor, type); });
-  } else {
-    value.data = read_elements<uint64_t>(count, [&] { return read_unsigned(cursor, type); });
+    for (uint64_t i = 0; i < count; ++i) {
+      const size_t length = cursor.text_length(cursor.remaining(), "string");
+      cursor.bytes(std::as_writable_bytes(strings.add_blank(length)), "string");
+    }
+    strings.shrink();
+    return value_of(std::move(strings));
   }
-  return value;
+  NumberArray numbers(type, static_cast<size_t>(count));
+  cursor.bytes(numbers.bytes(), "array");
+  if (type == ValueType::kBool) check_bools(cursor, key, numbers.bytes());
+  return value_of(std::move(numbers));
 }
 
 Value read_value(Cursor& cursor, const std::string& key) {
   const ValueType type = read_type(cursor);
   if (type == ValueType::kArray) return read_array(cursor, key);
+  if (type == ValueType::kString) return value_of(cursor.text(cursor.remaining(), "string"));
+  std::array<std::byte, 8> storage{};
+  const auto bytes = std::span(storage).first(value_type_bytes(type));
+  cursor.bytes(bytes, "value");
+  if (type == ValueType::kBool) check_bools(cursor, key, bytes);
   Value value{type, {}, ValueType::kUint32};
-  if (type == ValueType::kString) {
-    value.data = cursor.text(cursor.remaining(), "string");
-  } else if (type == ValueType::kBool) {
-    value.data = read_bool(cursor);
-  } else if (is_floating(type)) {
-    value.data = read_floating(cursor, type);
-  } else if (is_signed(type)) {
-    value.data = read_signed(cursor, type);
-  } else {
-    value.data = read_unsigned(cursor, type);
-  }
+  std::visit([&](auto number) { value.data = number; }, decode_number(type, bytes.data()));
   return value;
 }
 
@@ -232,19 +191,22 @@ class Parser {
     // The least bytes of a tensor's entry and of a metadata entry.
     constexpr uint64_t kTensorEntry = 8 + 1 + 4 + 8 + 4 + 8;
     constexpr uint64_t kMetadataEntry = 8 + 4 + 1;
-    if (tensor_count_ > cursor_.remaining() / kTensorEntry) {
-      cursor_.fail("tensor count", fmt::format("{} do not fit in the file", tensor_count_));
+    if (tensor_count_ > kMaxTensors || tensor_count_ > cursor_.remaining() / kTensorEntry) {
+      cursor_.fail("tensor count", fmt::format("{} are more than {} or than fit in the file",
+                                               tensor_count_, kMaxTensors));
     }
-    if (metadata_count_ > cursor_.remaining() / kMetadataEntry) {
-      cursor_.fail("metadata count", fmt::format("{} do not fit in the file", metadata_count_));
+    if (metadata_count_ > kMaxMetadata || metadata_count_ > cursor_.remaining() / kMetadataEntry) {
+      cursor_.fail("metadata count", fmt::format("{} are more than {} or than fit in the file",
+                                                 metadata_count_, kMaxMetadata));
     }
   }
 
   void read_alignment() {
     const std::optional<int64_t> alignment = file_.integer("general.alignment");
     if (!alignment) return;
+    // A negative one is far above the limit.
     const auto value = static_cast<uint64_t>(*alignment);
-    if (*alignment < 1 || value > kMaxAlignment || (value & (value - 1)) != 0) {
+    if (!valid_alignment(value)) {
       throw_invalid("{}: general.alignment: {} is not a power of two up to {}", input_->name(),
                     *alignment, kMaxAlignment);
     }
@@ -339,12 +301,14 @@ File File::parse(std::unique_ptr<RandomAccessInput> input) {
 File File::open(const std::filesystem::path& path) {
   File file = parse(open_input(path));
   const int64_t count = file.integer("split.count").value_or(1);
-  if (count <= 1) return file;
+  if (count == 0 || count == 1) return file;
+  if (count < 0 || count > kMaxParts) {
+    throw_invalid("{}: split.count: {} is not between 0 and {}", file.name(), count, kMaxParts);
+  }
   if (file.integer("split.no").value_or(-1) != 0) {
     throw_invalid("{}: part {} of a split model; open its first part", file.name(),
                   file.integer("split.no").value_or(-1));
   }
-  if (count > 9999) throw_invalid("{}: split.count: {} parts", file.name(), count);
   const std::string first = path.string();
   const std::string suffix = fmt::format("-00001-of-{:05}.gguf", count);
   if (!first.ends_with(suffix)) {
@@ -352,7 +316,12 @@ File File::open(const std::filesystem::path& path) {
   }
   const std::string stem = first.substr(0, first.size() - suffix.size());
   for (int64_t part = 1; part < count; ++part) {
-    File shard = parse(open_input(fmt::format("{}-{:05}-of-{:05}.gguf", stem, part + 1, count)));
+    const std::string next = fmt::format("{}-{:05}-of-{:05}.gguf", stem, part + 1, count);
+    if (!std::filesystem::exists(next)) {
+      throw_invalid("{}: part {} of {} is missing: {}", file.name(), part + 1, count,
+                    printable(next, 4096));
+    }
+    File shard = parse(open_input(next));
     if (shard.integer("split.no").value_or(-1) != part ||
         shard.integer("split.count").value_or(-1) != count) {
       throw_invalid("{}: not part {} of {}", shard.name(), part + 1, count);
@@ -386,7 +355,7 @@ const TensorInfo* File::find_tensor(std::string_view name) const {
 
 const TensorInfo& File::require_tensor(std::string_view tensor) const {
   const TensorInfo* info = find_tensor(tensor);
-  if (info == nullptr) throw_invalid("{}: tensor {} is missing", name(), tensor);
+  if (info == nullptr) throw_invalid("{}: tensor {} is missing", name(), printable(tensor));
   return *info;
 }
 

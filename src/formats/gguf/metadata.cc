@@ -75,21 +75,36 @@ const StringArray* File::strings(std::string_view key) const {
 std::optional<std::vector<int64_t>> File::integers(std::string_view key) const {
   const Value* value = find(key);
   if (value == nullptr) return std::nullopt;
-  if (const auto* array = std::get_if<std::vector<int64_t>>(&value->data)) return *array;
-  if (const auto* array = std::get_if<std::vector<uint64_t>>(&value->data)) {
-    std::vector<int64_t> out;
-    out.reserve(array->size());
-    for (const uint64_t number : *array) out.push_back(as_signed(*this, key, number));
-    return out;
+  const auto* array = std::get_if<NumberArray>(&value->data);
+  if (array == nullptr) wrong_type(*this, key, *value, "an array of integers");
+  std::vector<int64_t> out;
+  out.reserve(array->size());
+  for (size_t i = 0; i < array->size(); ++i) {
+    const Number number = (*array)[i];
+    if (const auto* positive = std::get_if<uint64_t>(&number)) {
+      out.push_back(as_signed(*this, key, *positive));
+    } else if (const auto* any = std::get_if<int64_t>(&number)) {
+      out.push_back(*any);
+    } else {
+      wrong_type(*this, key, *value, "an array of integers");
+    }
   }
-  wrong_type(*this, key, *value, "an array of integers");
+  return out;
 }
 
 std::optional<std::vector<double>> File::reals(std::string_view key) const {
   const Value* value = find(key);
   if (value == nullptr) return std::nullopt;
-  if (const auto* array = std::get_if<std::vector<double>>(&value->data)) return *array;
-  wrong_type(*this, key, *value, "an array of floats");
+  const auto* array = std::get_if<NumberArray>(&value->data);
+  if (array == nullptr || array->type() == ValueType::kBool) {
+    wrong_type(*this, key, *value, "an array of numbers");
+  }
+  std::vector<double> out;
+  out.reserve(array->size());
+  for (size_t i = 0; i < array->size(); ++i) {
+    out.push_back(std::visit([](auto number) { return static_cast<double>(number); }, (*array)[i]));
+  }
+  return out;
 }
 
 void File::missing(std::string_view key) const {

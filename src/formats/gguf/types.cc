@@ -3,7 +3,6 @@
 #include <array>
 
 #include "base/error.h"
-#include "formats/gguf/value.h"
 
 namespace adze::gguf {
 namespace {
@@ -35,18 +34,6 @@ uint32_t code_from_dtype(DType dtype) {
     if (entry.dtype == dtype) return entry.code;
   }
   throw_internal("GGUF has no code for {}", dtype_info(dtype).name);
-}
-
-std::string_view value_type_name(ValueType type) {
-  static constexpr std::array<std::string_view, 13> kNames = {
-      "u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
-      "bool", "string", "array", "u64", "i64", "f64"};
-  return kNames[static_cast<size_t>(type)];
-}
-
-uint32_t value_type_bytes(ValueType type) {
-  static constexpr std::array<uint32_t, 13> kBytes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-  return kBytes[static_cast<size_t>(type)];
 }
 
 }  // namespace adze::gguf

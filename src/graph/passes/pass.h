@@ -19,6 +19,9 @@ struct PassOptions {
   // Elements that share a scale when activations are quantized; 0: the whole row. See
   // docs/decisions.
   int32_t activation_group = 32;
+  // Planes of int8 codes in front of the output head (1 or 2): its rounding lands in the logits
+  // undamped.
+  int32_t head_planes = 2;
 };
 
 struct PassReport {

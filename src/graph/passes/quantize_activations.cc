@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "graph/operator.h"
 #include "graph/passes/pass.h"
@@ -41,7 +42,7 @@ void quantize_activations(const PassContext& context) {
     return;
   }
   Graph& graph = context.graph;
-  std::map<std::pair<ValueId, int32_t>, ValueId> quantized_values;
+  std::map<std::tuple<ValueId, int32_t, int64_t>, ValueId> quantized_values;
   for (const NodeId id : std::vector<NodeId>(graph.order())) {
     const Node& node = graph.node(id);
     if (node.op->name != "linear" || graph.value(node.inputs[0]).type != ElementType::kF32)
@@ -53,15 +54,17 @@ void quantize_activations(const PassContext& context) {
       continue;
     }
     const ValueId input = node.inputs[0];
-    const auto [entry, inserted] = quantized_values.try_emplace({input, group}, kNoId);
+    const int64_t planes = node.text("axis") == "vocab" ? context.options.head_planes : 1;
+    const auto [entry, inserted] = quantized_values.try_emplace({input, group, planes}, kNoId);
     if (inserted) {
-      const NodeId quantize =
-          graph.add_node("quantize", graph.value(input).name + ".q8", {input}, {},
-                         {{"quantization_group", int64_t{group}}}, context.source, id);
+      const NodeId quantize = graph.add_node(
+          "quantize", graph.value(input).name + ".q8", {input}, {},
+          {{"quantization_group", int64_t{group}}, {"planes", planes}}, context.source, id);
       entry->second = graph.node(quantize).outputs[0];
     }
     graph.mutable_node(id).inputs[0] = entry->second;
-    context.changed(fmt::format("{}: int8, a scale per {}", graph.node(id).name, group));
+    context.changed(fmt::format("{}: {} int8, a scale per {}", graph.node(id).name,
+                                planes == 1 ? "one plane of" : "two planes of", group));
   }
 }
 
@@ -82,6 +85,7 @@ void fuse_norm_quantize(const PassContext& context) {
     const Node from = graph.node(norm);
     Attributes attributes = from.attributes;
     attributes["quantization_group"] = node.integer("quantization_group");
+    attributes["planes"] = node.integer("planes");
     const NodeId fused = graph.add_node("rms_norm", from.name + "+q8", from.inputs, from.weights,
                                         std::move(attributes), context.source, norm);
     Node& result = graph.mutable_node(fused);

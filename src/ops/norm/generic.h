@@ -1,54 +1,33 @@
-// RMSNorm over 16 lanes; see rms_norm.h for the order of operations. Include it in one source file
-// per instruction set only.
+// The norms, written once over the lanes of ops/simd.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 
-#include "ops/norm/rms_norm_kernels.h"
+#include "ops/norm/norm.h"
 
-namespace adze::ops {
-namespace {
-
-constexpr size_t kLanes = 16;
-
-// The last, partial vector of a row, filled up with zeros.
-struct Tail {
-  float x[kLanes] = {};
-  float weight[kLanes] = {};
-};
+namespace adze::ops::generic {
 
 template <class V>
-void rms_norm(const float* x, const float* weight, int columns, float epsilon, float weight_offset,
-              float* out) {
-  using F = typename V::F;
-  const size_t n = static_cast<size_t>(columns);
-  const size_t whole = n / kLanes * kLanes;
-  Tail tail;
-  for (size_t i = whole; i < n; ++i) {
-    tail.x[i - whole] = x[i];
-    tail.weight[i - whole] = weight[i];
+void rms_norm(const float* x, const float* weight, float epsilon, int64_t n, float* out) {
+  const int64_t whole = n / 16 * 16;
+  typename V::F squares = V::zero();
+  for (int64_t i = 0; i < whole; i += 16) {
+    const typename V::F v = V::load(x + i);
+    squares = V::fma(v, v, squares);
   }
-  F sum = V::zero();
-  for (size_t i = 0; i < whole; i += kLanes) {
-    const F v = V::load(x + i);
-    sum = V::fma(v, v, sum);
+  alignas(64) float tail[16] = {};
+  if (whole < n) {
+    for (int64_t i = whole; i < n; ++i) tail[i - whole] = x[i];
+    const typename V::F v = V::load(tail);
+    squares = V::fma(v, v, squares);
   }
-  const F last = V::load(tail.x);
-  sum = V::fma(last, last, sum);
-  const float mean = V::sum_of(sum) / static_cast<float>(columns);
-  const F inverse = V::broadcast(1.0f / __builtin_sqrtf(mean + epsilon));
-  const F offset = V::broadcast(weight_offset);
-  const auto scaled = [&](const float* from, const float* factors) {
-    return V::mul(V::mul(V::load(from), inverse), V::add(V::load(factors), offset));
-  };
-  for (size_t i = 0; i < whole; i += kLanes) V::store(out + i, scaled(x + i, weight + i));
-  V::store(tail.x, scaled(tail.x, tail.weight));
-  for (size_t i = whole; i < n; ++i) out[i] = tail.x[i - whole];
+  const float mean = V::sum(squares) / static_cast<float>(n);
+  const float factor = 1.0f / __builtin_sqrtf(mean + epsilon);
+  const typename V::F scale = V::broadcast(factor);
+  for (int64_t i = 0; i < whole; i += 16) {
+    V::store(out + i, V::mul(V::mul(V::load(x + i), scale), V::load(weight + i)));
+  }
+  for (int64_t i = whole; i < n; ++i) out[i] = tail[i - whole] * factor * weight[i];
 }
 
-}  // namespace
-}  // namespace adze::ops
-
-#define ADZE_DEFINE_RMS_NORM_KERNEL(kernel, isa, lanes) \
-  extern const RmsNormKernel kernel;                    \
-  const RmsNormKernel kernel = {#kernel, Isa::isa, rms_norm<lanes>}
+}  // namespace adze::ops::generic

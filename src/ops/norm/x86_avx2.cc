@@ -1,9 +1,8 @@
-// RMSNorm for AVX2 and FMA.
 #include "ops/norm/generic.h"
-#include "ops/simd/lanes_avx2.h"
+#include "ops/simd/avx2.h"
 
 namespace adze::ops {
 
-ADZE_DEFINE_RMS_NORM_KERNEL(rms_norm_avx2, kAvx2, LanesAvx2);
+const NormKernels kNormAvx2 = {generic::rms_norm<simd::Avx2>};
 
 }  // namespace adze::ops

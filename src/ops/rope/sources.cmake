@@ -1,2 +1,1 @@
 list(APPEND ops_sources rope/rope.cc)
-adze_test(rope_test SOURCES rope/rope_test.cc USES ops)

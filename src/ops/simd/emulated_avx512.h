@@ -1,39 +1,55 @@
-// AVX-512 by SIMDe, for tests on processors with AVX2, and what SIMDe 0.7.4 lacks.
+// AVX-512 intrinsics for tests on CPUs without them: SIMDe's, and the few that it lacks in two
+// 256-bit halves.
 #pragma once
 
-#define SIMDE_ENABLE_NATIVE_ALIASES
 #include <simde/x86/avx512.h>
 
-namespace adze::ops {
-namespace {
+namespace adze::simd::emulated {
 
-inline simde__m512 emulated_cvtepi32_ps(simde__m512i x) {
-  simde__m512 out;
-  for (int i = 0; i < 2; ++i) {
-    reinterpret_cast<__m256*>(&out)[i] =
-        _mm256_cvtepi32_ps(reinterpret_cast<const __m256i*>(&x)[i]);
-  }
-  return out;
+inline __m512i join(__m256i low, __m256i high) {
+  return simde_mm512_inserti64x4(simde_mm512_castsi256_si512(low), high, 1);
+}
+inline __m512 join(__m256 low, __m256 high) {
+  return simde_mm512_castsi512_ps(join(_mm256_castps_si256(low), _mm256_castps_si256(high)));
+}
+inline __m256 upper(__m512 v) {
+  return _mm256_castpd_ps(simde_mm512_extractf64x4_pd(simde_mm512_castps_pd(v), 1));
+}
+inline __m256i lower(__m512i v) { return simde_mm512_castsi512_si256(v); }
+inline __m256i upper(__m512i v) { return simde_mm512_extracti64x4_epi64(v, 1); }
+
+inline __m512i cvtps_epi32(__m512 v) {
+  return join(_mm256_cvtps_epi32(simde_mm512_castps512_ps256(v)), _mm256_cvtps_epi32(upper(v)));
+}
+inline __m512 cvtepi32_ps(__m512i v) {
+  return join(_mm256_cvtepi32_ps(lower(v)), _mm256_cvtepi32_ps(upper(v)));
+}
+inline __m512i cvtepu8_epi32(__m128i v) {
+  return join(_mm256_cvtepu8_epi32(v), _mm256_cvtepu8_epi32(_mm_srli_si128(v, 8)));
+}
+inline __m512i cvtepu16_epi32(__m256i v) {
+  return join(_mm256_cvtepu16_epi32(_mm256_castsi256_si128(v)),
+              _mm256_cvtepu16_epi32(_mm256_extracti128_si256(v, 1)));
+}
+inline __m512 cvtph_ps(__m256i v) {
+  return join(_mm256_cvtph_ps(_mm256_castsi256_si128(v)),
+              _mm256_cvtph_ps(_mm256_extracti128_si256(v, 1)));
+}
+// Truncates each lane to its low byte.
+inline __m128i cvtepi32_epi8(__m512i v) {
+  alignas(64) int lanes[16];
+  alignas(16) signed char bytes[16];
+  simde_mm512_store_si512(lanes, v);
+  for (int i = 0; i < 16; ++i) bytes[i] = static_cast<signed char>(lanes[i]);
+  return _mm_load_si128(reinterpret_cast<const __m128i*>(bytes));
 }
 
-inline simde__m512i emulated_cvtps_epi32(simde__m512 x) {
-  simde__m512i out;
-  for (int i = 0; i < 2; ++i) {
-    reinterpret_cast<__m256i*>(&out)[i] =
-        _mm256_cvtps_epi32(reinterpret_cast<const __m256*>(&x)[i]);
-  }
-  return out;
-}
+}  // namespace adze::simd::emulated
 
-template <int kHalf>
-__m256 emulated_extractf32x8_ps(simde__m512 x) {
-  return reinterpret_cast<const __m256*>(&x)[kHalf];
-}
-
-}  // namespace
-}  // namespace adze::ops
-
-#define _mm512_cvtepi32_ps(x) emulated_cvtepi32_ps(x)
-#define _mm512_cvtps_epi32(x) emulated_cvtps_epi32(x)
-#define _mm512_extractf32x8_ps(x, half) emulated_extractf32x8_ps<half>(x)
-#define _mm512_cvtss_f32(x) _mm256_cvtss_f32(emulated_extractf32x8_ps<0>(x))
+#define _mm512_extractf32x8_ps(v, half) adze::simd::emulated::upper(v)
+#define _mm512_cvtps_epi32 adze::simd::emulated::cvtps_epi32
+#define _mm512_cvtepi32_ps adze::simd::emulated::cvtepi32_ps
+#define _mm512_cvtepu8_epi32 adze::simd::emulated::cvtepu8_epi32
+#define _mm512_cvtepu16_epi32 adze::simd::emulated::cvtepu16_epi32
+#define _mm512_cvtph_ps adze::simd::emulated::cvtph_ps
+#define _mm512_cvtepi32_epi8 adze::simd::emulated::cvtepi32_epi8

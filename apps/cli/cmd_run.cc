@@ -1,0 +1,238 @@
+// `adze run`: a prompt in, streamed text out, statistics at the end.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "apps/cli/commands.h"
+#include "apps/cli/console.h"
+#include "apps/cli/model_options.h"
+#include "base/error.h"
+#include "engine/chat.h"
+#include "engine/engine.h"
+#include "engine/process.h"
+
+namespace adze::cli {
+namespace {
+
+struct Arguments {
+  ModelArguments model;
+  std::string prompt;
+  bool prompt_given = false;
+  std::string system;
+  bool no_chat = false;
+  bool json = false;
+  bool ids = false;
+  int32_t chunk = 512;
+  engine::Request request;
+  std::optional<uint64_t> seed;
+};
+
+struct Outcome {
+  std::string text;
+  std::vector<int32_t> tokens;
+  engine::FinishReason reason = engine::FinishReason::kStop;
+  double load_seconds = 0;
+  double prompt_seconds = 0;
+  double decode_seconds = 0;
+  double time_to_first_token = 0;
+};
+
+std::string read_prompt(const Arguments& arguments) {
+  if (arguments.prompt_given) return arguments.prompt;
+  if (isatty(STDIN_FILENO) != 0)
+    throw UsageError("no prompt: give -p TEXT, or text on standard input");
+  std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  if (!arguments.no_chat && !text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::vector<int32_t> parse_ids(const std::string& text) {
+  std::istringstream input(text);
+  std::vector<int32_t> ids;
+  for (std::string word; input >> word;) {
+    int32_t id = 0;
+    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (code != std::errc() || end != word.data() + word.size()) {
+      throw_invalid("prompt: '{}' is not a token id", printable(word));
+    }
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+double since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Outcome generate(engine::LoadedModel& model, const Arguments& arguments, engine::Request request) {
+  Outcome outcome;
+  const bool stream = !arguments.json;
+  const auto start = std::chrono::steady_clock::now();
+  std::string error;
+  engine::Engine engine(model, {model.plan().options().max_context, 1});
+  engine::Listener listener;
+  const auto show = [&](std::string_view text) {
+    outcome.text += text;
+    if (stream && !text.empty()) {
+      write_stdout(text);
+      flush_stdout();
+    }
+  };
+  listener.on_token = [&](int32_t token, std::string_view text) {
+    if (outcome.tokens.empty()) {
+      outcome.prompt_seconds = since(start);
+      outcome.time_to_first_token = engine::seconds_since_start();
+    }
+    outcome.tokens.push_back(token);
+    show(text);
+  };
+  listener.on_finish = [&](engine::FinishReason reason, std::string_view text,
+                           std::string_view why) {
+    outcome.reason = reason;
+    error = why;
+    show(text);
+  };
+  const engine::RequestId id = engine.submit(std::move(request), std::move(listener));
+  const InterruptGuard guard;
+  bool interrupted = false;
+  do {
+    interrupted = guard.interrupted();
+    if (interrupted) engine.cancel(id);
+  } while (engine.step());
+  if (outcome.tokens.empty()) outcome.prompt_seconds = since(start);
+  outcome.decode_seconds = since(start) - outcome.prompt_seconds;
+  if (stream) print("\n");
+  if (outcome.reason == engine::FinishReason::kError) throw_internal("{}", error);
+  if (interrupted) throw Interrupted{};
+  return outcome;
+}
+
+double rate(size_t tokens, double seconds) {
+  return seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
+}
+
+void report(const engine::LoadedModel& model, const Arguments& arguments, size_t prompt_tokens,
+            const Outcome& outcome) {
+  const size_t decoded = outcome.tokens.empty() ? 0 : outcome.tokens.size() - 1;
+  const double prompt_rate = rate(prompt_tokens, outcome.prompt_seconds);
+  const double decode_rate = rate(decoded, outcome.decode_seconds);
+  const uint64_t peak = engine::peak_resident_bytes();
+  if (arguments.json) {
+    nlohmann::ordered_json out = {{"text", outcome.text},
+                                  {"tokens", outcome.tokens},
+                                  {"finish_reason", engine::finish_reason_name(outcome.reason)},
+                                  {"seed", arguments.request.sampling.seed},
+                                  {"prompt_tokens", prompt_tokens},
+                                  {"generated_tokens", outcome.tokens.size()},
+                                  {"load_seconds", outcome.load_seconds},
+                                  {"prompt_tokens_per_second", prompt_rate},
+                                  {"decode_tokens_per_second", decode_rate},
+                                  {"time_to_first_token_seconds", outcome.time_to_first_token},
+                                  {"peak_resident_bytes", peak},
+                                  {"threads", model.threads()},
+                                  {"isa", isa_name(model.isa())}};
+    using Json = nlohmann::ordered_json;
+    print("{}\n", out.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return;
+  }
+  fmt::print(
+      stderr,
+      "\nprompt {} tokens, {:.1f}/s · answer {} tokens, {:.1f}/s ({}) · first token {:.2f} s "
+      "after start, loading {:.2f} s of it · peak memory {:.0f} MiB · {} threads, {}\n",
+      prompt_tokens, prompt_rate, outcome.tokens.size(), decode_rate,
+      engine::finish_reason_name(outcome.reason), outcome.time_to_first_token, outcome.load_seconds,
+      static_cast<double>(peak) / (1 << 20), model.threads(), isa_name(model.isa()));
+}
+
+void run(Arguments& arguments) {
+  arguments.request.sampling.validate();
+  if (arguments.seed) {
+    arguments.request.sampling.seed = *arguments.seed;
+  } else {
+    std::random_device device;
+    arguments.request.sampling.seed = uint64_t{device()} << 32 | device();
+  }
+  const std::string prompt = read_prompt(arguments);
+  engine::ModelOptions options = model_options(arguments.model);
+  options.plan.max_rows = arguments.chunk;
+  options.plan.max_sampled = 1;
+  const auto start = std::chrono::steady_clock::now();
+  engine::LoadedModel model(arguments.model.path, options, terminal_progress("Loading"));
+  const double load_seconds = since(start);
+  engine::Request request = arguments.request;
+  if (arguments.ids) {
+    request.tokens = parse_ids(prompt);
+  } else if (arguments.no_chat) {
+    request.tokens = model.tokenizer().encode(prompt);
+  } else {
+    request.tokens = engine::chat_tokens(model, arguments.system, prompt);
+  }
+  const size_t prompt_tokens = request.tokens.size();
+  Outcome outcome = generate(model, arguments, std::move(request));
+  outcome.load_seconds = load_seconds;
+  report(model, arguments, prompt_tokens, outcome);
+}
+
+void add_sampling_options(CLI::App& command, Arguments& arguments) {
+  engine::SamplingParams& sampling = arguments.request.sampling;
+  command.add_option("-n,--max-tokens", arguments.request.max_tokens, "Tokens to generate at most")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  command.add_option("--temp", sampling.temperature, "Temperature; 0: the likeliest token always")
+      ->capture_default_str();
+  command.add_option("--top-k", sampling.top_k, "Keep the k likeliest tokens; 0: all")
+      ->capture_default_str();
+  command.add_option("--top-p", sampling.top_p, "Keep the likeliest tokens that hold this much")
+      ->capture_default_str();
+  command
+      .add_option("--min-p", sampling.min_p,
+                  "Keep tokens at least this share as likely as the likeliest")
+      ->capture_default_str();
+  command.add_option("--seed", arguments.seed,
+                     "Seed of the random numbers (default: a random one)");
+  command.add_option("--stop", arguments.request.stop, "End before this text; may be repeated");
+  command.add_flag("--ignore-eos", arguments.request.ignore_end,
+                   "Go on after the end of the answer");
+}
+
+}  // namespace
+
+void register_run(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("run", "Answer a prompt, streaming the text");
+  add_model_options(*command, arguments->model);
+  CLI::Option* prompt =
+      command->add_option("-p,--prompt", arguments->prompt, "The prompt (default: standard input)");
+  command->add_option("--system", arguments->system, "System message of the chat");
+  command->add_flag("--no-chat", arguments->no_chat, "Continue the text; no chat template");
+  command->add_flag("--prompt-ids", arguments->ids, "The prompt is token ids, separated by blanks");
+  command->add_flag("--json", arguments->json, "One JSON object with text, tokens and statistics");
+  command->add_option("--chunk", arguments->chunk, "Prompt tokens per run")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  add_sampling_options(*command, *arguments);
+  command->footer(
+      "Examples:\n"
+      "  adze run -m model.gguf -p \"Why is the sky blue?\"\n"
+      "  adze run -m model.gguf -p \"Once upon a time\" --no-chat -n 64 --temp 0\n"
+      "  echo \"Name three rivers.\" | adze run -m model.gguf --json");
+  command->callback([arguments, prompt] {
+    arguments->prompt_given = prompt->count() > 0;
+    run(*arguments);
+  });
+}
+
+}  // namespace adze::cli

@@ -1,0 +1,108 @@
+// `adze tokenize`: text to tokens and back.
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "apps/cli/commands.h"
+#include "apps/cli/console.h"
+#include "base/error.h"
+#include "checkpoint/gguf_vocabulary.h"
+#include "formats/gguf/file.h"
+
+namespace adze::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  bool ids = false;
+  bool no_special = false;
+  bool decode = false;
+};
+
+std::string read_stdin() {
+  std::string data;
+  std::vector<char> block(1 << 16);
+  while (const size_t got = std::fread(block.data(), 1, block.size(), stdin)) {
+    data.append(block.data(), got);
+    if (data.size() > text::kMaxTextBytes) {
+      throw_exhausted("standard input: more than the limit of {} bytes", text::kMaxTextBytes);
+    }
+  }
+  if (std::ferror(stdin) != 0) {
+    throw_unavailable("standard input: read failed: {}", std::generic_category().message(errno));
+  }
+  return data;
+}
+
+std::vector<text::TokenId> parse_ids(std::string_view data) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::vector<text::TokenId> ids;
+  while (true) {
+    data.remove_prefix(std::min(data.find_first_not_of(kBlanks), data.size()));
+    if (data.empty()) return ids;
+    const std::string_view word = data.substr(0, data.find_first_of(kBlanks));
+    text::TokenId id = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (error != std::errc() || end != word.data() + word.size()) {
+      throw_invalid("standard input: \"{}\" is not a token id", printable(word));
+    }
+    ids.push_back(id);
+    data.remove_prefix(word.size());
+  }
+}
+
+void tokenize(const Options& options) {
+  const auto tokenizer = checkpoint::open_tokenizer(gguf::File::open(options.model));
+  const std::string input = read_stdin();
+  if (options.decode) {
+    write_stdout(tokenizer->decode_bytes(parse_ids(input), options.no_special));
+    return;
+  }
+  const bool special = !options.no_special;
+  const auto ids = tokenizer->encode(input, {.add_special = special, .parse_special = special});
+  if (!options.ids) {
+    for (const text::TokenId id : ids) {
+      print("{:>7}  {}\n", id,
+            printable(tokenizer->token_bytes(id), std::numeric_limits<size_t>::max()));
+    }
+    return;
+  }
+  std::string line;
+  for (const text::TokenId id : ids) {
+    if (!line.empty()) line += ' ';
+    line += std::to_string(id);
+  }
+  write_stdout(line += '\n');
+}
+
+}  // namespace
+
+void register_tokenize(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("tokenize", "Turn the text on standard input into tokens, or back");
+  command->add_option("-m,--model", options->model, "A .gguf file")->required();
+  CLI::Option* ids = command->add_flag("--ids", options->ids,
+                                       "One line of ids instead of a table of ids and their bytes");
+  command->add_flag("--no-special", options->no_special,
+                    "Add no begin and end tokens and take the spelling of control tokens as text; "
+                    "with --decode leave control tokens out");
+  command
+      ->add_flag("--decode", options->decode,
+                 "Read ids separated by blanks and write the bytes they stand for")
+      ->excludes(ids);
+  command->footer(
+      "Examples:\n"
+      "  echo -n 'Hello, world' | adze tokenize -m model.gguf\n"
+      "  adze tokenize -m model.gguf --ids < book.txt | adze tokenize -m model.gguf --decode");
+  command->callback([options] { tokenize(*options); });
+}
+
+}  // namespace adze::cli

@@ -1,0 +1,43 @@
+// The terminal's side of the program: standard output that notices when it cannot be written, and
+// Ctrl-C.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+namespace adze::cli {
+
+// Writes to stdout (buffered). Throws Error{kUnavailable} where it cannot be written: a closed
+// pipe, a full disk.
+void write_stdout(std::string_view text);
+// Writes out what is buffered; for text that must appear at once. Throws as write_stdout().
+void flush_stdout();
+
+template <class... Args>
+void print(fmt::format_string<Args...> format, Args&&... args) {
+  write_stdout(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// Prepares the process: a closed pipe is an error of write_stdout(), not a signal; standard streams
+// that were closed by the caller fail when used instead of naming the next file that is opened;
+// Ctrl-C ends the program at once with exit code 130. Called once by main().
+void prepare_console();
+
+// Lives while a command wants to end by itself on Ctrl-C, to finish a line or print statistics: the
+// first Ctrl-C then makes interrupted() true, a second one ends the program at once. Throw
+// Interrupted to leave with exit code 130. One at a time.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  bool interrupted() const;
+};
+
+struct Interrupted {};
+
+}  // namespace adze::cli

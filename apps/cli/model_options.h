@@ -1,0 +1,32 @@
+// Options that every command with a model takes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/loaded_model.h"
+
+namespace adze::cli {
+
+struct ModelArguments {
+  std::string path;
+  int threads = 0;
+  std::string activations = "int8";
+  int32_t activation_group = 32;
+  std::string cache_dtype = "bf16";
+  int32_t context = 8192;
+  std::vector<std::string> disabled_passes;
+};
+
+// Adds -m and the expert options to a command.
+void add_model_options(CLI::App& command, ModelArguments& arguments);
+
+// Throws UsageError for values that are none of the choices.
+engine::ModelOptions model_options(const ModelArguments& arguments);
+
+// A progress bar on stderr for anything above two seconds, on a terminal only.
+graph::LoadProgress terminal_progress(std::string what);
+
+}  // namespace adze::cli

@@ -1,0 +1,112 @@
+// Requests in, tokens out: continuous batching over one plan and one cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/loaded_model.h"
+#include "engine/sampler.h"
+#include "kvcache/block_pool.h"
+#include "text/tokenizer/detokenizer.h"
+#include "text/tokenizer/stop_matcher.h"
+
+namespace adze::engine {
+
+enum class FinishReason : uint8_t { kStop, kLength, kCancelled, kError };
+std::string_view finish_reason_name(FinishReason reason);
+
+struct Request {
+  std::vector<int32_t> tokens;  // the prompt
+  int32_t max_tokens = 256;
+  SamplingParams sampling;
+  std::vector<std::string> stop;
+  bool ignore_end = false;  // go on after an end-of-text token
+};
+
+// What a request's owner is told, in this order: any number of tokens, then one finish.
+struct Listener {
+  // A token, and the text that it completed (may be empty: held back for a character or a stop
+  // string).
+  std::function<void(int32_t token, std::string_view text)> on_token;
+  // The rest of the text; `error` where the reason is kError.
+  std::function<void(FinishReason reason, std::string_view text, std::string_view error)> on_finish;
+};
+
+struct EngineOptions {
+  int32_t cache_tokens = 0;    // room in the cache; 0: one sequence of the plan's full context
+  int32_t max_sequences = 16;  // running at once
+};
+
+using RequestId = uint64_t;
+
+// Not thread-safe. The model outlives it and is used by nobody else.
+class Engine {
+ public:
+  Engine(LoadedModel& model, const EngineOptions& options);
+
+  // Throws Error{kInvalidInput} naming the field, and Error{kResourceExhausted} for a request that
+  // can never fit.
+  RequestId submit(Request request, Listener listener);
+  // Finishes it with kCancelled before the next step. Unknown ids are ignored: it may just have
+  // finished.
+  void cancel(RequestId id);
+  // Runs one batch: a token for every running sequence first, then prompt chunks up to the plan's
+  // rows. False: there was nothing to do.
+  bool step();
+
+  // Free blocks of the first state group; all groups hold equally many.
+  int32_t free_blocks() const { return pools_.front().available(); }
+  // Rows of prompts and of decodes that ran so far.
+  int64_t prompt_rows() const { return prompt_rows_; }
+  int64_t decode_rows() const { return decode_rows_; }
+
+ private:
+  struct Sequence {
+    RequestId id = 0;
+    Request request;
+    Listener listener;
+    std::vector<int32_t> tokens;                  // the prompt and what was generated
+    int32_t computed = 0;                         // tokens whose keys and values are in the cache
+    std::vector<std::vector<std::byte*>> blocks;  // by state group
+    text::StreamingDetokenizer detokenizer;
+    text::StopMatcher stop;
+    bool cancelled = false;
+    std::optional<FinishReason> finished;
+    std::string error;
+
+    int32_t generated() const {
+      return static_cast<int32_t>(tokens.size() - request.tokens.size());
+    }
+  };
+  // Rows of one sequence in the next batch.
+  struct Chunk {
+    Sequence* sequence;
+    int32_t rows;
+  };
+
+  int32_t blocks_needed(const Request& request) const;
+  void admit();
+  std::vector<Chunk> schedule();
+  void run(const std::vector<Chunk>& chunks);
+  void accept(Sequence& sequence, std::span<const float> logits);
+  void finish_done();
+
+  LoadedModel& model_;
+  EngineOptions options_;
+  std::vector<kvcache::BlockPool> pools_;  // by state group
+  std::deque<std::unique_ptr<Sequence>> waiting_;
+  std::vector<std::unique_ptr<Sequence>> running_;
+  RequestId next_id_ = 1;
+  int64_t prompt_rows_ = 0;
+  int64_t decode_rows_ = 0;
+  std::vector<int32_t> scratch_;
+};
+
+}  // namespace adze::engine

@@ -1,0 +1,33 @@
+#include "engine/loaded_model.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "checkpoint/gguf_vocabulary.h"
+#include "graph/explain.h"
+#include "providers/cpu/cpu_provider.h"
+
+namespace adze::engine {
+
+LoadedModel::LoadedModel(const std::filesystem::path& path, const ModelOptions& options,
+                         const graph::LoadProgress& progress, const graph::AfterPass& after_pass)
+    : checkpoint_(checkpoint::open_checkpoint(path)),
+      tokenizer_(checkpoint::open_tokenizer(*checkpoint_.file)),
+      isa_(options.isa.value_or(select_isa())),
+      pool_(options.threads),
+      cpu_(providers::make_cpu_provider({isa_, options.cache_dtype})) {
+  const graph::WeightSource& weights = *checkpoint_.weights;
+  graph::Graph graph =
+      models::find_architecture(checkpoint_.config.architecture).build(checkpoint_.config, weights);
+  declared_ = graph::count_operators(graph);
+  reports_ = graph::run_passes(graph, weights, options.passes, after_pass);
+  cpu_->lay_out_state(graph);
+  graph::PlanOptions plan = options.plan;
+  plan.max_context = std::min(plan.max_context, checkpoint_.config.context_length);
+  const std::array<graph::Provider*, 1> providers = {cpu_.get()};
+  plan_ =
+      std::make_unique<graph::Plan>(std::move(graph), providers, weights, plan, pool_, progress);
+}
+
+}  // namespace adze::engine

@@ -1,0 +1,59 @@
+// A checkpoint made ready to run: graph built, passes run, weights packed.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/cpu.h"
+#include "base/thread_pool.h"
+#include "checkpoint/checkpoint.h"
+#include "graph/passes/pass.h"
+#include "graph/plan.h"
+#include "ops/attention/cache_layout.h"
+#include "text/tokenizer/tokenizer.h"
+
+namespace adze::engine {
+
+struct ModelOptions {
+  int threads = 0;         // 0: one per CPU
+  std::optional<Isa> isa;  // nothing: the best available, or ADZE_ISA
+  ops::CacheDType cache_dtype = ops::CacheDType::kBF16;
+  graph::PassOptions passes;
+  graph::PlanOptions plan;  // max_context is cut to the model's own
+};
+
+// Owns all that a plan needs. One user at a time.
+class LoadedModel {
+ public:
+  // Throws Error naming the file and what is wrong with it. `after_pass` sees the graph after each
+  // pass.
+  LoadedModel(const std::filesystem::path& path, const ModelOptions& options,
+              const graph::LoadProgress& progress = {}, const graph::AfterPass& after_pass = {});
+
+  const checkpoint::Checkpoint& checkpoint() const { return checkpoint_; }
+  const models::ModelConfig& config() const { return checkpoint_.config; }
+  const text::Tokenizer& tokenizer() const { return *tokenizer_; }
+  graph::Plan& plan() { return *plan_; }
+  const graph::Plan& plan() const { return *plan_; }
+  Isa isa() const { return isa_; }
+  int threads() const { return pool_.size(); }
+  // Operators of the declaration, and what each pass made of it.
+  const std::map<std::string, int>& declared() const { return declared_; }
+  const std::vector<graph::PassReport>& passes() const { return reports_; }
+
+ private:
+  checkpoint::Checkpoint checkpoint_;
+  std::unique_ptr<const text::Tokenizer> tokenizer_;
+  Isa isa_;
+  ThreadPool pool_;
+  std::unique_ptr<graph::Provider> cpu_;
+  std::map<std::string, int> declared_;
+  std::vector<graph::PassReport> reports_;
+  std::unique_ptr<graph::Plan> plan_;
+};
+
+}  // namespace adze::engine

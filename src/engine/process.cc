@@ -1,0 +1,40 @@
+#include "engine/process.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <string>
+
+namespace adze::engine {
+
+uint64_t peak_resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+double seconds_since_start() {
+  // Field 22 of /proc/self/stat: start time in ticks since boot; the command name before it may
+  // hold blanks.
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/stat", "r"),
+                                                             std::fclose);
+  if (!file) return 0;
+  char text[1024];
+  const size_t size = std::fread(text, 1, sizeof text - 1, file.get());
+  std::string fields(text, size);
+  size_t position = fields.rfind(')') + 1;
+  for (int field = 3; field < 22 && position != std::string::npos; ++field) {
+    position = fields.find(' ', position + 1);
+  }
+  if (position == std::string::npos) return 0;
+  const double started =
+      std::stod(fields.substr(position)) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 - started;
+}
+
+}  // namespace adze::engine

@@ -1,0 +1,87 @@
+// Y = X·Wᵀ for packed weights W [N, K] and float32 or int8 rows X.
+//
+// Rounding: all kernels of an operation compute each output in one order, so that neither the
+// number of rows, nor the tile, nor the thread, nor the instruction set changes a bit. int8 rows:
+// an exact int32 sum per weight group (kBits4K: per 256 k), then fma(sum, scale, inner) and, with
+// minimums, fma(Σ activations, minimum, inner), groups in ascending k; at the end of every
+// activation group outer = fma(inner, activation scale, outer). float32 rows: one fma per k,
+// ascending, over weights decoded to float32.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/cpu.h"
+#include "ops/linear/packed.h"
+
+namespace adze::ops {
+
+// int8 activations of a row: codes, their sums per 16, a scale per `group` columns. A second plane,
+// where there is one, follows in the same form: the codes of what the first leaves over.
+struct QuantizedLayout {
+  int64_t columns = 0;
+  int64_t group = 0;  // divides `columns`
+  int planes = 1;     // 1 or 2
+
+  int64_t codes() const { return padded_columns(columns); }
+  int64_t groups() const { return columns / group; }
+  size_t sums_offset() const { return static_cast<size_t>(codes()); }
+  size_t scales_offset() const { return sums_offset() + static_cast<size_t>(codes() / 16) * 4; }
+  // A multiple of 64.
+  size_t plane_bytes() const {
+    return (scales_offset() + static_cast<size_t>(groups()) * 4 + 63) / 64 * 64;
+  }
+  size_t row_bytes() const { return plane_bytes() * static_cast<size_t>(planes); }
+};
+
+// One operand pair. Rows are [first_row, last_row) of x, channels those of panels [first_panel,
+// last_panel). `y` is where the result of the first row and the first panel's first channel goes;
+// `residual` likewise.
+struct LinearArguments {
+  const PackedFormat* format = nullptr;
+  const std::byte* panels = nullptr;  // of the whole matrix
+  int64_t columns = 0;                // K
+  int64_t channels = 0;               // N
+  int64_t first_panel = 0;
+  int64_t last_panel = 0;
+  const std::byte* x = nullptr;  // one plane of QuantizedLayout rows, or float32 [rows, x_stride]
+  const QuantizedLayout* layout = nullptr;  // null: float32 rows
+  int64_t x_stride = 0;                     // floats between float32 rows
+  int64_t first_row = 0;
+  int64_t last_row = 0;
+  float* y = nullptr;
+  int64_t y_stride = 0;             // floats between rows of y and of the residual
+  const float* residual = nullptr;  // added to the result, same layout as y (may be y); or null
+  std::byte* scratch = nullptr;     // linear_scratch_bytes(), aligned to 64
+};
+
+size_t linear_scratch_bytes(int64_t columns);
+
+// The kernels of one instruction set. Thread-safe; the caller splits panels and rows among threads.
+struct LinearKernels {
+  Isa isa = Isa::kReference;
+  void (*linear)(const LinearArguments&) = nullptr;
+  // A row of float32 to one plane of int8 codes: scale = max |x| / 127, code = round(x / scale) to
+  // nearest even. `rest`, unless null, gets x − code · scale; it may be x.
+  void (*quantize_plane)(const QuantizedLayout& layout, const float* x, std::byte* out,
+                         float* rest) = nullptr;
+  // out[i] = silu(gate[i]) · up[i]
+  void (*silu_multiply)(const float* gate, const float* up, int64_t count, float* out) = nullptr;
+  // "q4 affine g32 f16 × int8, avx2 tiles of 4 rows"
+  std::string describe(const PackedFormat& format, bool quantized_rows) const;
+  // All planes of a row. `rest` holds `columns` floats of scratch; it is used with two planes only.
+  void quantize_row(const QuantizedLayout& layout, const float* x, std::byte* out,
+                    float* rest) const;
+};
+
+const LinearKernels& linear_kernels(Isa isa);
+
+// The inner tables, one per kernel file.
+extern const LinearKernels kLinearReference;
+extern const LinearKernels kLinearAvx2;
+extern const LinearKernels kLinearAvx512;
+
+}  // namespace adze::ops

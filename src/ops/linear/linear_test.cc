@@ -1,0 +1,360 @@
+// All kernels against each other, bit for bit, and against the definition in double precision.
+#include "ops/linear/linear.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+
+namespace adze::ops {
+
+extern const LinearKernels kLinearEmulated;  // the AVX-512 kernels through SIMDe
+
+namespace {
+
+constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,    DType::kBF16,   DType::kQ4_0,
+                                  DType::kQ4_1, DType::kQ5_0,   DType::kQ5_1,   DType::kQ8_0,
+                                  DType::kQ2_K, DType::kQ3_K,   DType::kQ4_K,   DType::kQ5_K,
+                                  DType::kQ6_K, DType::kIQ4_NL, DType::kIQ4_XS, DType::kMXFP4};
+
+struct NamedKernels {
+  std::string name;
+  const LinearKernels* kernels;
+};
+
+std::vector<NamedKernels> runnable_kernels() {
+  std::vector<NamedKernels> found = {{"reference", &kLinearReference}};
+  if (isa_available(Isa::kAvx2)) found.push_back({"avx2", &kLinearAvx2});
+  if (isa_available(Isa::kAvx2)) found.push_back({"avx512 emulated", &kLinearEmulated});
+  if (isa_available(Isa::kAvx512)) found.push_back({"avx512", &kLinearAvx512});
+  return found;
+}
+
+// Random blocks with sane scales: the bytes that hold 16-bit floats or exponents are set apart.
+std::vector<std::byte> random_blocks(DType dtype, int64_t rows, int64_t columns, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0.0f, 0.05f);
+  const DTypeInfo& info = dtype_info(dtype);
+  const auto count = static_cast<size_t>(rows * columns) / info.block_elements;
+  std::vector<std::byte> bytes(count * info.block_bytes);
+  for (std::byte& b : bytes) b = static_cast<std::byte>(random());
+  std::vector<size_t> halves;
+  switch (dtype) {
+    case DType::kQ4_1:
+    case DType::kQ5_1:
+    case DType::kQ4_K:
+    case DType::kQ5_K:
+      halves = {0, 2};
+      break;
+    case DType::kQ2_K:
+      halves = {80, 82};
+      break;
+    case DType::kQ3_K:
+      halves = {108};
+      break;
+    case DType::kQ6_K:
+      halves = {208};
+      break;
+    case DType::kF32:
+    case DType::kBF16:
+    case DType::kMXFP4:
+      break;
+    default:
+      halves = {0};
+  }
+  for (size_t b = 0; b < count; ++b) {
+    std::byte* block = bytes.data() + b * info.block_bytes;
+    for (const size_t offset : halves) {
+      const uint16_t bits = f32_to_f16(normal(random));
+      std::memcpy(block + offset, &bits, 2);
+    }
+    if (dtype == DType::kMXFP4) block[0] = static_cast<std::byte>(120 + random() % 8);
+    if (dtype == DType::kF32 || dtype == DType::kBF16) {
+      const float value = normal(random);
+      encode(dtype, {&value, 1}, {block, info.block_bytes});
+    }
+  }
+  return bytes;
+}
+
+struct Matrix {
+  PackedFormat format;
+  int64_t rows;
+  int64_t columns;
+  std::vector<float> decoded;
+  HugeBuffer panels;
+
+  Matrix(DType dtype, int64_t n, int64_t k, uint32_t seed)
+      : format(packed_format(dtype)), rows(n), columns(k), decoded(static_cast<size_t>(n * k)) {
+    const std::vector<std::byte> blocks = random_blocks(dtype, n, k, seed);
+    decode(dtype, blocks, decoded);
+    panels = HugeBuffer(packed_bytes(format, n, k));
+    const size_t row_bytes = blocks.size() / static_cast<size_t>(n);
+    for (int64_t p = 0; p < panel_count(n); ++p) {
+      const int64_t count = std::min<int64_t>(kPanelRows, n - p * kPanelRows);
+      pack_panel(format, k,
+                 std::span(blocks).subspan(static_cast<size_t>(p * kPanelRows) * row_bytes,
+                                           static_cast<size_t>(count) * row_bytes),
+                 panels.data() + static_cast<size_t>(p) * panel_bytes(format, k));
+    }
+  }
+};
+
+std::vector<float> random_rows(int64_t rows, int64_t columns, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(static_cast<size_t>(rows * columns));
+  for (float& value : x) value = normal(random);
+  if (rows > 2) std::fill_n(x.begin() + columns, columns, 0.0f);  // a row of zeros
+  return x;
+}
+
+// Runs rows [first, last) over panels [first_panel, last_panel).
+struct Problem {
+  const Matrix& w;
+  std::vector<float> x;
+  int64_t rows;
+  QuantizedLayout layout;
+  HugeBuffer quantized;
+  HugeBuffer scratch;
+
+  Problem(const Matrix& matrix, int64_t row_count, int64_t group, const LinearKernels& kernels)
+      : w(matrix),
+        x(random_rows(row_count, matrix.columns, 7)),
+        rows(row_count),
+        layout{matrix.columns, group},
+        quantized(static_cast<size_t>(row_count) * layout.row_bytes()),
+        scratch(linear_scratch_bytes(matrix.columns)) {
+    for (int64_t r = 0; r < rows; ++r) {
+      kernels.quantize_row(layout, x.data() + r * w.columns,
+                           quantized.data() + static_cast<size_t>(r) * layout.row_bytes(), nullptr);
+    }
+  }
+
+  void run(const LinearKernels& kernels, bool int8, int64_t first, int64_t last,
+           int64_t first_panel, int64_t last_panel, const float* residual,
+           std::vector<float>& y) const {
+    LinearArguments a;
+    a.format = &w.format;
+    a.panels = w.panels.data();
+    a.columns = w.columns;
+    a.channels = w.rows;
+    a.first_panel = first_panel;
+    a.last_panel = last_panel;
+    a.x = int8 ? quantized.data() : reinterpret_cast<const std::byte*>(x.data());
+    a.layout = int8 ? &layout : nullptr;
+    a.x_stride = w.columns;
+    a.first_row = first;
+    a.last_row = last;
+    const int64_t at = first * w.rows + first_panel * kPanelRows;
+    a.y = y.data() + at;
+    a.y_stride = w.rows;
+    a.residual = residual == nullptr ? nullptr : residual + at;
+    a.scratch = scratch.data();
+    kernels.linear(a);
+  }
+
+  std::vector<float> whole(const LinearKernels& kernels, bool int8) const {
+    std::vector<float> y(static_cast<size_t>(rows * w.rows));
+    run(kernels, int8, 0, rows, 0, panel_count(w.rows), nullptr, y);
+    return y;
+  }
+};
+
+void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b,
+                      const std::string& what) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(std::bit_cast<uint32_t>(a[i]), std::bit_cast<uint32_t>(b[i]))
+        << what << " element " << i << ": " << a[i] << " and " << b[i];
+  }
+}
+
+bool takes_int8(DType dtype) { return scale_group(dtype) > 0; }
+
+std::vector<int64_t> activation_groups(DType dtype, int64_t columns) {
+  if (dtype == DType::kQ4_K) return {256, columns};
+  return {32, 64, 256, columns};
+}
+
+TEST(Packed, UnpackedRowsEqualDecoding) {
+  for (const DType dtype : kWeightTypes) {
+    const Matrix w(dtype, 37, 512, 1);
+    std::vector<float> row(512);
+    for (const int64_t r : {0, 15, 16, 36}) {
+      unpack_row(w.format, 512,
+                 w.panels.data() + static_cast<size_t>(r / kPanelRows) * panel_bytes(w.format, 512),
+                 static_cast<int>(r % kPanelRows), row.data());
+      for (size_t k = 0; k < 512; ++k) {
+        ASSERT_EQ(row[k], w.decoded[static_cast<size_t>(r) * 512 + k])
+            << dtype_info(dtype).name << " row " << r << " column " << k;
+      }
+    }
+  }
+}
+
+TEST(Linear, EveryKernelGivesTheSameBits) {
+  for (const DType dtype : kWeightTypes) {
+    const Matrix w(dtype, 37, 512, 2);
+    for (const int64_t group : activation_groups(dtype, 512)) {
+      const Problem problem(w, 19, group, kLinearReference);
+      for (const bool int8 : {false, true}) {
+        if (int8 && !takes_int8(dtype)) continue;
+        const std::vector<float> expected = problem.whole(kLinearReference, int8);
+        for (const NamedKernels& k : runnable_kernels()) {
+          expect_same_bits(problem.whole(*k.kernels, int8), expected,
+                           std::string(dtype_info(dtype).name) + " " + k.name + " group " +
+                               std::to_string(group) + (int8 ? " int8" : " f32"));
+        }
+      }
+    }
+  }
+}
+
+TEST(Linear, RowsPanelsAndResidualDoNotChangeBits) {
+  for (const DType dtype : {DType::kQ4_1, DType::kQ8_0, DType::kQ4_K, DType::kQ6_K, DType::kF32}) {
+    const Matrix w(dtype, 53, 256, 3);
+    for (const NamedKernels& k : runnable_kernels()) {
+      const Problem problem(w, 33, 256, *k.kernels);
+      for (const bool int8 : {false, true}) {
+        if (int8 && !takes_int8(dtype)) continue;
+        const std::vector<float> expected = problem.whole(*k.kernels, int8);
+        std::vector<float> residual(expected.size());
+        for (size_t i = 0; i < residual.size(); ++i)
+          residual[i] = 0.25f * static_cast<float>(i % 7);
+        std::vector<float> pieces(expected.size());
+        for (int64_t first = 0, size = 1; first < 33; first += size, ++size) {
+          const int64_t last = std::min<int64_t>(33, first + size);
+          problem.run(*k.kernels, int8, first, last, 0, 1, residual.data(), pieces);
+          problem.run(*k.kernels, int8, first, last, 1, 4, residual.data(), pieces);
+        }
+        std::vector<float> sums(expected);
+        for (size_t i = 0; i < sums.size(); ++i) sums[i] = residual[i] + expected[i];
+        expect_same_bits(pieces, sums, std::string(dtype_info(dtype).name) + " " + k.name);
+      }
+    }
+  }
+}
+
+// Against Σ x·w in double over what the kernel really multiplies: decoded weights, decoded
+// activations.
+TEST(Linear, StaysWithinRoundingOfTheExactProduct) {
+  for (const DType dtype : kWeightTypes) {
+    const Matrix w(dtype, 20, 512, 4);
+    for (const int64_t group : activation_groups(dtype, 512)) {
+      const Problem problem(w, 3, group, kLinearReference);
+      for (const bool int8 : {false, true}) {
+        if (int8 && !takes_int8(dtype)) continue;
+        const std::vector<float> y = problem.whole(kLinearReference, int8);
+        for (int64_t r = 0; r < 3; ++r) {
+          const std::byte* row =
+              problem.quantized.data() + static_cast<size_t>(r) * problem.layout.row_bytes();
+          const auto* codes = reinterpret_cast<const int8_t*>(row);
+          const auto* scales = reinterpret_cast<const float*>(row + problem.layout.scales_offset());
+          for (int64_t n = 0; n < 20; ++n) {
+            double exact = 0;
+            double magnitude = 0;
+            for (int64_t k = 0; k < 512; ++k) {
+              const double a = int8 ? static_cast<double>(codes[k]) * scales[k / group]
+                                    : problem.x[static_cast<size_t>(r * 512 + k)];
+              const double term = a * w.decoded[static_cast<size_t>(n * 512 + k)];
+              exact += term;
+              magnitude += std::fabs(term);
+            }
+            // Minimums cancel against scale · code: their parts are larger than the terms.
+            ASSERT_NEAR(y[static_cast<size_t>(r * 20 + n)], exact, 4e-5 * magnitude + 1e-9)
+                << dtype_info(dtype).name << " group " << group << (int8 ? " int8" : " f32");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Quantize, RowsAreNearestCodesAndTheSameEverywhere) {
+  const int64_t columns = 576;
+  const std::vector<float> x = random_rows(3, columns, 11);
+  for (const int64_t group : {int64_t{32}, int64_t{64}, int64_t{192}, columns}) {
+    const QuantizedLayout layout{columns, group};
+    std::vector<std::byte> expected(layout.row_bytes());
+    for (int r = 0; r < 3; ++r) {
+      kLinearReference.quantize_row(layout, x.data() + r * columns, expected.data(), nullptr);
+      const auto* codes = reinterpret_cast<const int8_t*>(expected.data());
+      const auto* scales = reinterpret_cast<const float*>(expected.data() + layout.scales_offset());
+      for (int64_t k = 0; k < columns; ++k) {
+        const float value = x[static_cast<size_t>(r * columns + k)];
+        const float scale = scales[k / group];
+        EXPECT_LE(std::fabs(codes[k] * scale - value), 0.5001f * scale);
+      }
+      for (const NamedKernels& k : runnable_kernels()) {
+        std::vector<std::byte> out(layout.row_bytes());
+        k.kernels->quantize_row(layout, x.data() + r * columns, out.data(), nullptr);
+        EXPECT_TRUE(std::equal(
+            out.begin(),
+            out.begin() + static_cast<ptrdiff_t>(layout.scales_offset()) + layout.groups() * 4,
+            expected.begin()))
+            << k.name << " group " << group;
+      }
+    }
+  }
+}
+
+TEST(Quantize, TwoPlanesHoldFifteenBits) {
+  const int64_t columns = 80;
+  const std::vector<float> x = random_rows(1, columns, 12);
+  const QuantizedLayout layout{columns, 20, 2};
+  std::vector<std::byte> expected(layout.row_bytes());
+  std::vector<float> rest(static_cast<size_t>(columns));
+  kLinearReference.quantize_row(layout, x.data(), expected.data(), rest.data());
+  for (int64_t k = 0; k < columns; ++k) {
+    double value = 0;
+    for (int plane = 0; plane < 2; ++plane) {
+      const std::byte* base = expected.data() + static_cast<size_t>(plane) * layout.plane_bytes();
+      const auto* scales = reinterpret_cast<const float*>(base + layout.scales_offset());
+      value += static_cast<double>(reinterpret_cast<const int8_t*>(base)[k]) * scales[k / 20];
+    }
+    float highest = 0;
+    for (int64_t i = k / 20 * 20; i < k / 20 * 20 + 20; ++i) {
+      highest = std::max(highest, std::fabs(x[static_cast<size_t>(i)]));
+    }
+    EXPECT_NEAR(value, x[static_cast<size_t>(k)], highest / (127 * 2 * 127 * 2 - 1000));
+  }
+  for (const NamedKernels& k : runnable_kernels()) {
+    std::vector<std::byte> out(layout.row_bytes());
+    k.kernels->quantize_row(layout, x.data(), out.data(), rest.data());
+    for (int plane = 0; plane < 2; ++plane) {
+      const auto begin = static_cast<ptrdiff_t>(static_cast<size_t>(plane) * layout.plane_bytes());
+      const auto used = static_cast<ptrdiff_t>(layout.scales_offset()) + layout.groups() * 4;
+      EXPECT_TRUE(
+          std::equal(out.begin() + begin, out.begin() + begin + used, expected.begin() + begin))
+          << k.name;
+    }
+  }
+}
+
+TEST(SiluMultiply, IsAccurateAndTheSameEverywhere) {
+  std::vector<float> gate;
+  for (int i = -300; i <= 300; ++i) gate.push_back(static_cast<float>(i) / 3.0f);
+  const std::vector<float> up(gate.size(), 1.0f);
+  std::vector<float> expected(gate.size());
+  kLinearReference.silu_multiply(gate.data(), up.data(), static_cast<int64_t>(gate.size()),
+                                 expected.data());
+  for (size_t i = 0; i < gate.size(); ++i) {
+    const double x = gate[i];
+    EXPECT_NEAR(expected[i], x / (1 + std::exp(-x)),
+                4e-7 * std::fabs(x / (1 + std::exp(-x))) + 1e-33);
+  }
+  for (const NamedKernels& k : runnable_kernels()) {
+    std::vector<float> out(gate.size());
+    k.kernels->silu_multiply(gate.data(), up.data(), static_cast<int64_t>(gate.size()), out.data());
+    expect_same_bits(out, expected, k.name);
+  }
+}
+
+}  // namespace
+}  // namespace adze::ops

@@ -1,0 +1,13 @@
+#include "ops/linear/generic.h"
+#include "ops/simd/scalar.h"
+
+namespace adze::ops {
+
+const LinearKernels kLinearReference = {
+    Isa::kReference,
+    generic::linear<simd::Scalar>,
+    generic::quantize_plane<simd::Scalar>,
+    generic::silu_multiply<simd::Scalar>,
+};
+
+}  // namespace adze::ops

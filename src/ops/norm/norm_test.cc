@@ -1,0 +1,43 @@
+#include "ops/norm/norm.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace adze::ops {
+
+extern const NormKernels kNormEmulated;  // the AVX-512 kernels through SIMDe
+
+namespace {
+
+TEST(RmsNorm, FollowsItsDefinitionAndIsTheSameEverywhere) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  for (const int64_t n : {1, 15, 16, 17, 576, 1000}) {
+    std::vector<float> x(static_cast<size_t>(n));
+    std::vector<float> w(x.size());
+    for (float& v : x) v = normal(random);
+    for (float& v : w) v = normal(random);
+    double squares = 0;
+    for (const float v : x) squares += static_cast<double>(v) * v;
+    const double factor = 1 / std::sqrt(squares / static_cast<double>(n) + 1e-5f);
+    std::vector<float> expected(x.size());
+    kNormReference.rms_norm(x.data(), w.data(), 1e-5f, n, expected.data());
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(expected[i], x[i] * factor * w[i], 5e-7 * std::fabs(x[i] * factor * w[i]));
+    }
+    std::vector<const NormKernels*> others;
+    if (isa_available(Isa::kAvx2)) others = {&kNormAvx2, &kNormEmulated};
+    if (isa_available(Isa::kAvx512)) others.push_back(&kNormAvx512);
+    for (const NormKernels* kernels : others) {
+      std::vector<float> out(x.size());
+      kernels->rms_norm(x.data(), w.data(), 1e-5f, n, out.data());
+      EXPECT_EQ(out, expected) << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace adze::ops

@@ -1,0 +1,162 @@
+// Linears: panels are split among the members, rows go by in blocks that stay in the cache.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/operator.h"
+#include "providers/cpu/step.h"
+
+namespace adze::providers {
+namespace {
+
+using graph::RunContext;
+
+constexpr int64_t kRowBlock = 64;  // int8 rows of 1,536 columns: 128 KiB
+
+class LinearStep final : public Step {
+ public:
+  LinearStep(const StepContext& context, const graph::Node& node)
+      : kernels_(ops::linear_kernels(context.cpu.isa)),
+        input_(node.inputs[0]),
+        residual_(node.inputs.size() > 1 ? node.inputs[1] : graph::kNoId),
+        gated_(!node.text("gate").empty()),
+        scratch_(context.scratch) {
+    const graph::Value& input = context.graph.value(input_);
+    quantized_ = input.type == graph::ElementType::kQ8;
+    if (quantized_) layout_ = quantized_layout(input);
+    for (size_t i = 0; i < node.weights.size(); ++i) {
+      const PackedWeight& weight = context.weights.matrix(node.weights[i]);
+      operands_.push_back({&weight, node.outputs[gated_ ? 0 : i]});
+      panels_ += ops::panel_count(weight.rows);
+    }
+    rows_of_ = &context.graph.value(node.outputs[0]);
+    const int64_t columns = operands_.front().weight->columns;
+    unpack_bytes_ = quantized_ ? 0 : ops::linear_scratch_bytes(columns);
+    const size_t up_bytes = gated_ ? kRowBlock * ops::kPanelRows * sizeof(float) : 0;
+    context.scratch.need_per_member(unpack_bytes_ + up_bytes);
+  }
+
+  void run(const RunContext& context) override {
+    const int64_t rows = row_count(*rows_of_, *context.batch);
+    if (rows == 0) return;
+    if (gated_) {
+      const int64_t panels = ops::panel_count(operands_[0].weight->rows);
+      run_gated(context, rows, member_range(panels, context.member, context.members));
+      return;
+    }
+    Range share = member_range(panels_, context.member, context.members);
+    for (const Operand& operand : operands_) {
+      const int64_t panels = ops::panel_count(operand.weight->rows);
+      const Range own = {std::max<int64_t>(share.begin, 0), std::min(share.end, panels)};
+      if (own.begin < own.end) run_operand(context, operand, rows, own);
+      share = {share.begin - panels, share.end - panels};
+    }
+  }
+
+  std::string kernels() const override {
+    std::string out;
+    for (const Operand& operand : operands_) {
+      const std::string kernel = kernels_.describe(operand.weight->format, quantized_);
+      if (out.find(kernel) == std::string::npos) out += (out.empty() ? "" : "; ") + kernel;
+    }
+    return out + " (1, 2–16 and more rows)";
+  }
+
+ private:
+  struct Operand {
+    const PackedWeight* weight;
+    graph::ValueId output;
+  };
+
+  ops::LinearArguments arguments(const RunContext& context, const Operand& operand) const {
+    ops::LinearArguments a;
+    a.format = &operand.weight->format;
+    a.panels = operand.weight->panels;
+    a.columns = operand.weight->columns;
+    a.channels = operand.weight->rows;
+    a.x = context.values[static_cast<size_t>(input_)];
+    a.layout = quantized_ ? &layout_ : nullptr;
+    a.x_stride = operand.weight->columns;
+    a.scratch = scratch_.of_member(context.member);
+    return a;
+  }
+
+  void run_operand(const RunContext& context, const Operand& operand, int64_t rows, Range panels) {
+    ops::LinearArguments a = arguments(context, operand);
+    a.first_panel = panels.begin;
+    a.last_panel = panels.end;
+    a.y_stride = operand.weight->rows;
+    float* y = buffer<float>(context, operand.output);
+    const float* residual = residual_ == graph::kNoId ? nullptr : buffer<float>(context, residual_);
+    // Float rows decode a panel once per call: all rows at once.
+    const int64_t block = quantized_ ? kRowBlock : rows;
+    for (int64_t first = 0; first < rows; first += block) {
+      const int64_t at = first * a.y_stride + panels.begin * ops::kPanelRows;
+      a.first_row = first;
+      a.last_row = std::min(rows, first + block);
+      a.y = y + at;
+      a.residual = residual == nullptr ? nullptr : residual + at;
+      run_planes(a);
+    }
+  }
+
+  // The first plane of codes as it is, the second added to the result.
+  void run_planes(const ops::LinearArguments& a) const {
+    kernels_.linear(a);
+    if (!quantized_ || layout_.planes == 1) return;
+    ops::LinearArguments second = a;
+    second.x += layout_.plane_bytes();
+    second.residual = a.y;
+    kernels_.linear(second);
+  }
+
+  // out = silu(gate) · up, a panel and a block of rows at a time: the member's own part of both
+  // weights.
+  void run_gated(const RunContext& context, int64_t rows, Range panels) {
+    ops::LinearArguments gate = arguments(context, operands_[0]);
+    ops::LinearArguments up = arguments(context, operands_[1]);
+    float* out = buffer<float>(context, operands_[0].output);
+    auto* up_tile = reinterpret_cast<float*>(gate.scratch + unpack_bytes_);
+    const int64_t channels = operands_[0].weight->rows;
+    gate.y_stride = channels;
+    up.y = up_tile;
+    up.y_stride = ops::kPanelRows;
+    for (int64_t first = 0; first < rows; first += kRowBlock) {
+      gate.first_row = up.first_row = first;
+      gate.last_row = up.last_row = std::min(rows, first + kRowBlock);
+      for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+        const int64_t channel = panel * ops::kPanelRows;
+        gate.first_panel = up.first_panel = panel;
+        gate.last_panel = up.last_panel = panel + 1;
+        gate.y = out + first * channels + channel;
+        run_planes(gate);
+        run_planes(up);
+        const int64_t width = std::min<int64_t>(ops::kPanelRows, channels - channel);
+        for (int64_t row = 0; row < gate.last_row - first; ++row) {
+          float* at = gate.y + row * channels;
+          kernels_.silu_multiply(at, up_tile + row * ops::kPanelRows, width, at);
+        }
+      }
+    }
+  }
+
+  const ops::LinearKernels& kernels_;
+  graph::ValueId input_;
+  graph::ValueId residual_;
+  bool gated_;
+  const Scratch& scratch_;
+  bool quantized_ = false;
+  ops::QuantizedLayout layout_;
+  std::vector<Operand> operands_;
+  const graph::Value* rows_of_ = nullptr;
+  int64_t panels_ = 0;
+  size_t unpack_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Step> make_linear_step(const StepContext& context, const graph::Node& node) {
+  return std::make_unique<LinearStep>(context, node);
+}
+
+}  // namespace adze::providers

@@ -1,0 +1,107 @@
+#include "providers/cpu/packed_weights.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+
+namespace adze::providers {
+namespace {
+
+constexpr int64_t kPanelsPerRead = 8;
+
+// Keeps the first exception of a team's members for the caller.
+class FirstError {
+ public:
+  template <class Work>
+  void guard(Work work) {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+void pack_range(const PackedWeight& packed, const graph::WeightExpression& weight,
+                const graph::WeightSource& source, Range panels) {
+  const size_t row_bytes = weight.info(source).row_bytes();
+  std::vector<std::byte> staging(static_cast<size_t>(kPanelsPerRead * ops::kPanelRows) * row_bytes);
+  const size_t panel_bytes = ops::panel_bytes(packed.format, packed.columns);
+  for (int64_t first = panels.begin; first < panels.end; first += kPanelsPerRead) {
+    const int64_t last = std::min(panels.end, first + kPanelsPerRead);
+    const int64_t first_row = first * ops::kPanelRows;
+    const int64_t last_row = std::min(packed.rows, last * ops::kPanelRows);
+    const auto rows =
+        std::span(staging).first(static_cast<size_t>(last_row - first_row) * row_bytes);
+    weight.read_rows(source, first_row, rows);
+    for (int64_t panel = first; panel < last; ++panel) {
+      const auto begin = static_cast<size_t>(panel - first) * ops::kPanelRows * row_bytes;
+      const size_t size = std::min(rows.size() - begin, ops::kPanelRows * row_bytes);
+      ops::pack_panel(packed.format, packed.columns, rows.subspan(begin, size),
+                      packed.panels + static_cast<size_t>(panel) * panel_bytes);
+    }
+  }
+}
+
+size_t align(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace
+
+PackedWeights::PackedWeights(const graph::Graph& graph, std::span<const graph::NodeId> nodes,
+                             const graph::WeightSource& source, ThreadPool& pool,
+                             const graph::LoadProgress& progress) {
+  std::map<std::string, graph::Weight> pending;
+  size_t total = 0;
+  for (const graph::NodeId id : nodes) {
+    for (const graph::Weight& weight : graph.node(id).weights) {
+      const std::string key = weight->text();
+      const graph::WeightInfo info = weight->info(source);
+      if (info.rows == 1) {
+        std::vector<float>& values = vectors_[key];
+        std::vector<std::byte> encoded(info.bytes());
+        weight->read_rows(source, 0, encoded);
+        values.resize(static_cast<size_t>(info.columns));
+        decode(info.dtype, encoded, values);
+      } else if (pending.emplace(key, weight).second) {
+        PackedWeight& packed = matrices_[key];
+        packed = {ops::packed_format(info.dtype), info.rows, info.columns, nullptr};
+        total += align(ops::packed_bytes(packed.format, info.rows, info.columns));
+      }
+    }
+  }
+  arena_ = HugeBuffer(total);
+  size_t offset = 0;
+  for (auto& [key, packed] : matrices_) {
+    packed.panels = arena_.data() + offset;
+    const graph::Weight& weight = pending.at(key);
+    FirstError error;
+    pool.run([&](int member) {
+      error.guard([&] {
+        const Range panels = member_range(ops::panel_count(packed.rows), member, pool.size());
+        pack_range(packed, *weight, source, panels);
+      });
+    });
+    error.rethrow();
+    offset += align(ops::packed_bytes(packed.format, packed.rows, packed.columns));
+    if (progress) progress(offset, total);
+  }
+}
+
+const PackedWeight& PackedWeights::matrix(const graph::Weight& weight) const {
+  return matrices_.at(weight->text());
+}
+
+std::span<const float> PackedWeights::vector(const graph::Weight& weight) const {
+  return vectors_.at(weight->text());
+}
+
+}  // namespace adze::providers

@@ -1,0 +1,44 @@
+// The packed copies of a partition's weights, one per distinct expression.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/thread_pool.h"
+#include "graph/graph.h"
+#include "graph/provider.h"
+#include "ops/linear/packed.h"
+
+namespace adze::providers {
+
+struct PackedWeight {
+  ops::PackedFormat format;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  std::byte* panels = nullptr;  // in the arena of PackedWeights
+};
+
+// All weights lie in one arena. Immutable once made.
+class PackedWeights {
+ public:
+  // Reads and packs what `nodes` refer to, in parallel, a few panels at a time. Norm weights (one
+  // row) become float32.
+  PackedWeights(const graph::Graph& graph, std::span<const graph::NodeId> nodes,
+                const graph::WeightSource& source, ThreadPool& pool,
+                const graph::LoadProgress& progress);
+
+  const PackedWeight& matrix(const graph::Weight& weight) const;
+  // A vector's elements.
+  std::span<const float> vector(const graph::Weight& weight) const;
+  size_t bytes() const { return arena_.size(); }
+
+ private:
+  HugeBuffer arena_;
+  std::map<std::string, PackedWeight> matrices_;  // by expression
+  std::map<std::string, std::vector<float>> vectors_;
+};
+
+}  // namespace adze::providers

@@ -1,0 +1,342 @@
+// Operators that work row by row: each member takes a share of the batch's rows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "graph/operator.h"
+#include "ops/attention/attention.h"
+#include "ops/norm/norm.h"
+#include "providers/cpu/step.h"
+
+namespace adze::providers {
+namespace {
+
+using graph::Node;
+using graph::RunContext;
+using graph::ValueId;
+
+std::string kernel_name(Isa isa, std::string_view what) {
+  return fmt::format("{}: {}", isa_name(isa), what);
+}
+
+class EmbeddingStep final : public Step {
+ public:
+  EmbeddingStep(const StepContext& context, const Node& node)
+      : table_(context.weights.matrix(node.weights[0])), output_(node.outputs[0]) {}
+
+  void run(const RunContext& context) override {
+    const size_t panel_bytes = ops::panel_bytes(table_.format, table_.columns);
+    for_each_row(context, [&](const graph::BatchSequence&, int64_t row, int32_t) {
+      const int32_t token = context.batch->tokens[static_cast<size_t>(row)];
+      ops::unpack_row(table_.format, table_.columns,
+                      table_.panels + static_cast<size_t>(token / ops::kPanelRows) * panel_bytes,
+                      token % ops::kPanelRows,
+                      buffer<float>(context, output_) + row * table_.columns);
+    });
+  }
+  std::string kernels() const override { return "rows of " + table_.format.text() + " panels"; }
+
+ private:
+  const PackedWeight& table_;
+  ValueId output_;
+};
+
+class NormStep final : public Step {
+ public:
+  NormStep(const StepContext& context, const Node& node)
+      : isa_(context.cpu.isa),
+        norm_(ops::norm_kernels(isa_)),
+        linear_(ops::linear_kernels(isa_)),
+        input_(node.inputs[0]),
+        output_(context.graph.value(node.outputs[0])),
+        output_id_(node.outputs[0]),
+        weight_(context.weights.vector(node.weights[0])),
+        epsilon_(static_cast<float>(node.real("epsilon"))),
+        scratch_(context.scratch) {
+    quantized_ = output_.type == graph::ElementType::kQ8;
+    if (quantized_) {
+      layout_ = quantized_layout(output_);
+      // The normed row, and what the first plane of codes leaves of it.
+      context.scratch.need_per_member(2 * weight_.size() * sizeof(float));
+    }
+  }
+
+  void run(const RunContext& context) override {
+    const auto n = static_cast<int64_t>(weight_.size());
+    const Range share =
+        member_range(row_count(output_, *context.batch), context.member, context.members);
+    auto* scratch = reinterpret_cast<float*>(scratch_.of_member(context.member));
+    for (int64_t row = share.begin; row < share.end; ++row) {
+      float* out = quantized_ ? scratch : buffer<float>(context, output_id_) + row * n;
+      norm_.rms_norm(buffer<float>(context, input_) + row * n, weight_.data(), epsilon_, n, out);
+      if (quantized_) {
+        linear_.quantize_row(
+            layout_, out,
+            buffer<std::byte>(context, output_id_) + static_cast<size_t>(row) * layout_.row_bytes(),
+            scratch + n);
+      }
+    }
+  }
+  std::string kernels() const override {
+    return kernel_name(isa_, quantized_ ? "rms_norm, int8 rows" : "rms_norm");
+  }
+
+ private:
+  Isa isa_;
+  const ops::NormKernels& norm_;
+  const ops::LinearKernels& linear_;
+  ValueId input_;
+  const graph::Value& output_;
+  ValueId output_id_;
+  std::span<const float> weight_;
+  float epsilon_;
+  const Scratch& scratch_;
+  bool quantized_ = false;
+  ops::QuantizedLayout layout_;
+};
+
+class QuantizeStep final : public Step {
+ public:
+  QuantizeStep(const StepContext& context, const Node& node)
+      : isa_(context.cpu.isa),
+        kernels_(ops::linear_kernels(isa_)),
+        input_(node.inputs[0]),
+        output_(context.graph.value(node.outputs[0])),
+        output_id_(node.outputs[0]),
+        layout_(quantized_layout(output_)),
+        scratch_(context.scratch) {
+    context.scratch.need_per_member(static_cast<size_t>(layout_.columns) * sizeof(float));
+  }
+
+  void run(const RunContext& context) override {
+    const Range share =
+        member_range(row_count(output_, *context.batch), context.member, context.members);
+    for (int64_t row = share.begin; row < share.end; ++row) {
+      kernels_.quantize_row(
+          layout_, buffer<float>(context, input_) + row * layout_.columns,
+          buffer<std::byte>(context, output_id_) + static_cast<size_t>(row) * layout_.row_bytes(),
+          reinterpret_cast<float*>(scratch_.of_member(context.member)));
+    }
+  }
+  std::string kernels() const override { return kernel_name(isa_, "int8 rows"); }
+
+ private:
+  Isa isa_;
+  const ops::LinearKernels& kernels_;
+  ValueId input_;
+  const graph::Value& output_;
+  ValueId output_id_;
+  ops::QuantizedLayout layout_;
+  const Scratch& scratch_;  // what the first plane of codes leaves over
+};
+
+class GatherStep final : public Step {
+ public:
+  GatherStep(const StepContext& context, const Node& node)
+      : input_(node.inputs[0]),
+        output_(node.outputs[0]),
+        columns_(graph::row_elements(context.graph.value(output_).shape)) {}
+
+  void run(const RunContext& context) override {
+    const auto& sampled = context.batch->sampled_rows;
+    const Range share =
+        member_range(static_cast<int64_t>(sampled.size()), context.member, context.members);
+    for (int64_t i = share.begin; i < share.end; ++i) {
+      std::memcpy(buffer<float>(context, output_) + i * columns_,
+                  buffer<float>(context, input_) + sampled[static_cast<size_t>(i)] * columns_,
+                  static_cast<size_t>(columns_) * sizeof(float));
+    }
+  }
+  std::string kernels() const override { return "copy"; }
+
+ private:
+  ValueId input_;
+  ValueId output_;
+  int64_t columns_;
+};
+
+// Rotation of queries or keys on its own, and with the write to the cache.
+class RopeStep final : public Step {
+ public:
+  RopeStep(const StepContext& context, const Node& node)
+      : table_(context.rope_table(node)), input_(node.inputs[0]), output_(node.outputs[0]) {
+    const graph::Shape& shape = context.graph.value(input_).shape;
+    heads_ = static_cast<int32_t>(shape[1].size);
+    head_dim_ = static_cast<int32_t>(shape[2].size);
+  }
+
+  void run(const RunContext& context) override {
+    for_each_row(context, [&](const graph::BatchSequence&, int64_t row, int32_t) {
+      const int64_t at = row * heads_ * head_dim_;
+      ops::rotate(table_.row(row), table_.rotary_dim(), head_dim_, heads_,
+                  buffer<float>(context, input_) + at, buffer<float>(context, output_) + at);
+    });
+  }
+  std::string kernels() const override { return "portable: rotate"; }
+
+ private:
+  const RopeTable& table_;
+  ValueId input_;
+  ValueId output_;
+  int32_t heads_ = 0;
+  int32_t head_dim_ = 0;
+};
+
+class KvWriteStep final : public Step {
+ public:
+  // With `rope`: queries come first, and queries and keys are rotated.
+  KvWriteStep(const StepContext& context, const Node& node, bool rope)
+      : layout_(context.cache_layout(node)),
+        layer_offset_(context.layer_offset(node)),
+        group_(static_cast<size_t>(node.integer("group"))),
+        table_(rope ? &context.rope_table(node) : nullptr),
+        keys_(node.inputs[rope ? 1 : 0]),
+        values_(node.inputs[rope ? 2 : 1]),
+        scratch_(context.scratch) {
+    if (rope) {
+      query_ = node.inputs[0];
+      rotated_ = node.outputs[0];
+      heads_ = static_cast<int32_t>(context.graph.value(query_).shape[1].size);
+      context.scratch.need_per_member(static_cast<size_t>(layout_.kv_heads * layout_.head_dim) *
+                                      sizeof(float));
+    }
+  }
+
+  void run(const RunContext& context) override {
+    const int64_t kv_row = int64_t{layout_.kv_heads} * layout_.head_dim;
+    const int64_t query_row = int64_t{heads_} * layout_.head_dim;
+    for_each_row(context, [&](const graph::BatchSequence& sequence, int64_t row, int32_t position) {
+      const float* keys = buffer<float>(context, keys_) + row * kv_row;
+      if (table_ != nullptr) {
+        auto* rotated = reinterpret_cast<float*>(scratch_.of_member(context.member));
+        ops::rotate(table_->row(row), table_->rotary_dim(), layout_.head_dim, layout_.kv_heads,
+                    keys, rotated);
+        keys = rotated;
+        ops::rotate(table_->row(row), table_->rotary_dim(), layout_.head_dim, heads_,
+                    buffer<float>(context, query_) + row * query_row,
+                    buffer<float>(context, rotated_) + row * query_row);
+      }
+      std::byte* block = sequence.blocks[group_][static_cast<size_t>(position / ops::kCacheTokens)];
+      ops::write_kv(layout_, block + layer_offset_, position % ops::kCacheTokens, keys,
+                    buffer<float>(context, values_) + row * kv_row);
+    });
+  }
+  std::string kernels() const override {
+    return fmt::format("portable: {}cache write ({})", table_ != nullptr ? "rotate, " : "",
+                       ops::cache_dtype_name(layout_.dtype));
+  }
+
+ private:
+  ops::CacheLayout layout_;
+  size_t layer_offset_;
+  size_t group_;
+  const RopeTable* table_;
+  ValueId keys_;
+  ValueId values_;
+  const Scratch& scratch_;
+  ValueId query_ = graph::kNoId;
+  ValueId rotated_ = graph::kNoId;
+  int32_t heads_ = 0;
+};
+
+// Elementwise operators over rows: op(inputs, count, out).
+class ElementwiseStep final : public Step {
+ public:
+  using Operation = void (*)(const ops::LinearKernels&, const float* a, const float* b,
+                             float scalar, int64_t count, float* out);
+
+  ElementwiseStep(const StepContext& context, const Node& node, Operation operation)
+      : isa_(context.cpu.isa),
+        kernels_(ops::linear_kernels(isa_)),
+        name_(node.op->name),
+        operation_(operation),
+        output_(context.graph.value(node.outputs[0])),
+        output_id_(node.outputs[0]),
+        columns_(graph::row_elements(output_.shape)) {
+    for (const ValueId input : node.inputs) {
+      if (const auto constant = context.graph.constant(input)) {
+        scalar_ = static_cast<float>(*constant);
+      } else {
+        inputs_.push_back(input);
+      }
+    }
+  }
+
+  void run(const RunContext& context) override {
+    const Range share =
+        member_range(row_count(output_, *context.batch), context.member, context.members);
+    const int64_t at = share.begin * columns_;
+    const float* a = buffer<float>(context, inputs_[0]) + at;
+    const float* b = inputs_.size() > 1 ? buffer<float>(context, inputs_[1]) + at : nullptr;
+    operation_(kernels_, a, b, scalar_, share.size() * columns_,
+               buffer<float>(context, output_id_) + at);
+  }
+  std::string kernels() const override { return kernel_name(isa_, name_); }
+
+ private:
+  Isa isa_;
+  const ops::LinearKernels& kernels_;
+  std::string name_;
+  Operation operation_;
+  const graph::Value& output_;
+  ValueId output_id_;
+  int64_t columns_;
+  std::vector<ValueId> inputs_;
+  float scalar_ = 0;
+};
+
+void add(const ops::LinearKernels&, const float* a, const float* b, float scalar, int64_t count,
+         float* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = a[i] + (b != nullptr ? b[i] : scalar);
+}
+
+void multiply(const ops::LinearKernels&, const float* a, const float* b, float scalar,
+              int64_t count, float* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = a[i] * (b != nullptr ? b[i] : scalar);
+}
+
+void copy(const ops::LinearKernels&, const float* a, const float*, float, int64_t count,
+          float* out) {
+  if (a != out && count > 0) std::memcpy(out, a, static_cast<size_t>(count) * sizeof(float));
+}
+
+// The same operations as the fused form: silu(x) · 1.
+void silu(const ops::LinearKernels& kernels, const float* a, const float*, float, int64_t count,
+          float* out) {
+  alignas(64) float ones[16];
+  std::fill_n(ones, 16, 1.0f);
+  for (int64_t i = 0; i < count; i += 16) {
+    kernels.silu_multiply(a + i, ones, std::min<int64_t>(16, count - i), out + i);
+  }
+}
+
+// Constants are read when a plan is made.
+class ConstantStep final : public Step {
+ public:
+  void run(const RunContext&) override {}
+  std::string kernels() const override { return ""; }
+};
+
+}  // namespace
+
+std::unique_ptr<Step> make_row_step(const StepContext& context, const Node& node) {
+  const std::string& op = node.op->name;
+  if (op == "embedding") return std::make_unique<EmbeddingStep>(context, node);
+  if (op == "rms_norm") return std::make_unique<NormStep>(context, node);
+  if (op == "quantize") return std::make_unique<QuantizeStep>(context, node);
+  if (op == "gather_sampled") return std::make_unique<GatherStep>(context, node);
+  if (op == "rope") return std::make_unique<RopeStep>(context, node);
+  if (op == "kv_write") return std::make_unique<KvWriteStep>(context, node, false);
+  if (op == "rope_kv_write") return std::make_unique<KvWriteStep>(context, node, true);
+  if (op == "constant") return std::make_unique<ConstantStep>();
+  using Entry = std::pair<std::string_view, ElementwiseStep::Operation>;
+  for (const auto& [name, operation] : {Entry{"add", add}, Entry{"multiply", multiply},
+                                        Entry{"identity", copy}, Entry{"silu", silu}}) {
+    if (op == name) return std::make_unique<ElementwiseStep>(context, node, operation);
+  }
+  return nullptr;
+}
+
+}  // namespace adze::providers

@@ -1,0 +1,188 @@
+#include "text/tokenizer/pre_tokenizer.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/error.h"
+
+namespace adze::text {
+
+struct PreTokenizerRules {
+  std::string_view name;
+  // Applied one after another, each to the pieces that the one before left; a match is a piece, and
+  // so is what lies between matches. Empty patterns fill the array.
+  std::array<std::string_view, 2> patterns;
+  bool ignores_merges = false;
+  bool normalizes_nfc = false;
+};
+
+namespace {
+
+// The patterns as their models publish them, blanks in Unicode's sense (see with_unicode_blanks).
+// What Unicode 15 to 17 added to \p{N} is named, since Debian 12's PCRE2 has the tables of
+// Unicode 14.
+constexpr std::string_view kDigit =
+    R"([\p{N}\x{10d40}-\x{10d49}\x{116d0}-\x{116e3}\x{11bf0}-\x{11bf9}\x{11de0}-\x{11de9})"
+    R"(\x{11f50}-\x{11f59}\x{16130}-\x{16139}\x{16d70}-\x{16d79}\x{16ff4}-\x{16ff6})"
+    R"(\x{1ccf0}-\x{1ccf9}\x{1d2c0}-\x{1d2d3}\x{1e4f0}-\x{1e4f9}\x{1e5f1}-\x{1e5fa}])";
+constexpr std::string_view kGpt2 =
+    R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kLlama3 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
+    R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kQwen2 = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})"
+                                    R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kO200k =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+constexpr PreTokenizerRules kRules[] = {
+    {.name = "smollm", .patterns = {kDigit, kGpt2}},
+    {.name = "starcoder", .patterns = {kDigit, kGpt2}},
+    {.name = "gpt-2", .patterns = {kGpt2}},
+    {.name = "llama-bpe", .patterns = {kLlama3}, .ignores_merges = true},
+    {.name = "qwen2", .patterns = {kQwen2}, .normalizes_nfc = true},
+    {.name = "gpt-4o", .patterns = {kO200k}},
+};
+
+const PreTokenizerRules& rules_named(std::string_view name) {
+  for (const PreTokenizerRules& rules : kRules) {
+    if (rules.name == name) return rules;
+  }
+  throw_unsupported("tokenizer: pre-tokenizer \"{}\" is not supported", printable(name));
+}
+
+// PCRE2's \s has U+180E, which Unicode no longer counts as a blank and other engines do not match:
+// \s and \S are replaced by Unicode's White_Space.
+std::string with_unicode_blanks(std::string_view pattern) {
+  constexpr std::string_view kBlanks = R"(\p{Z}\t-\r\x{85})";
+  std::string out;
+  bool in_class = false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\') {
+      const char kind = pattern[++i];
+      if (kind == 's' && in_class) {
+        out += kBlanks;
+      } else if (kind == 's' || kind == 'S') {
+        assert(!in_class);
+        out.append(kind == 's' ? "[" : "[^").append(kBlanks) += ']';
+      } else {
+        out.append({'\\', kind});
+      }
+      continue;
+    }
+    if (pattern[i] == '[') in_class = true;
+    if (pattern[i] == ']') in_class = false;
+    out += pattern[i];
+  }
+  return out;
+}
+
+}  // namespace
+
+// A compiled pattern; matching does not change it.
+class PreTokenizer::Pattern {
+ public:
+  explicit Pattern(std::string_view pattern) {
+    const std::string source = with_unicode_blanks(pattern);
+    int error = 0;
+    PCRE2_SIZE offset = 0;
+    code_ = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(),
+                          PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr);
+    if (code_ == nullptr) {
+      throw_internal("pre-tokenizer: error {} at offset {} of {}", error, offset, source);
+    }
+    // Where the system forbids code made at run time this fails and pcre2_match interprets: slower,
+    // the same result.
+    pcre2_jit_compile(code_, PCRE2_JIT_COMPLETE);
+  }
+  ~Pattern() { pcre2_code_free(code_); }
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+
+  const pcre2_code* code() const { return code_; }
+
+ private:
+  pcre2_code* code_;
+};
+
+struct PreTokenizer::State::Match {
+  struct Free {
+    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+    void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+    void operator()(pcre2_jit_stack* stack) const { pcre2_jit_stack_free(stack); }
+  };
+  std::unique_ptr<pcre2_match_data, Free> data{pcre2_match_data_create(1, nullptr)};
+  std::unique_ptr<pcre2_match_context, Free> context{pcre2_match_context_create(nullptr)};
+  std::unique_ptr<pcre2_jit_stack, Free> stack{pcre2_jit_stack_create(32 << 10, 64 << 20, nullptr)};
+
+  // The first match in `text` from `start`; an empty one at the end where there is none.
+  std::string_view find(const Pattern& pattern, std::string_view text, size_t start) {
+    // The text was validated once; checking again for each match would make the whole quadratic.
+    const int found =
+        pcre2_match(pattern.code(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), start,
+                    PCRE2_NO_UTF_CHECK, data.get(), context.get());
+    if (found == PCRE2_ERROR_NOMATCH) return text.substr(text.size());
+    if (found < 0) throw_exhausted("pre-tokenizer: matching failed with PCRE2 error {}", found);
+    const PCRE2_SIZE* range = pcre2_get_ovector_pointer(data.get());
+    assert(range[1] > range[0]);
+    return text.substr(range[0], range[1] - range[0]);
+  }
+};
+
+PreTokenizer::State::State() : match_(std::make_unique<Match>()) {
+  if (!match_->data || !match_->context || !match_->stack) {
+    throw_exhausted("pre-tokenizer: out of memory");
+  }
+  // The limits are there for patterns from outside; ours need a number of steps proportional to the
+  // text.
+  pcre2_set_match_limit(match_->context.get(), UINT32_MAX);
+  pcre2_set_depth_limit(match_->context.get(), UINT32_MAX);
+  pcre2_set_heap_limit(match_->context.get(), UINT32_MAX);
+  pcre2_jit_stack_assign(match_->context.get(), nullptr, match_->stack.get());
+}
+
+PreTokenizer::State::~State() = default;
+
+PreTokenizer::PreTokenizer(std::string_view name) : rules_(&rules_named(name)) {
+  for (const std::string_view pattern : rules_->patterns) {
+    if (!pattern.empty()) stages_.push_back(std::make_unique<Pattern>(pattern));
+  }
+}
+
+PreTokenizer::~PreTokenizer() = default;
+
+bool PreTokenizer::ignores_merges() const { return rules_->ignores_merges; }
+bool PreTokenizer::normalizes_nfc() const { return rules_->normalizes_nfc; }
+
+void PreTokenizer::split(std::string_view text, State& state,
+                         const std::function<void(std::string_view)>& word) const {
+  split_stage(0, text, *state.match_, word);
+}
+
+void PreTokenizer::split_stage(size_t stage, std::string_view text, State::Match& matcher,
+                               const std::function<void(std::string_view)>& word) const {
+  if (stage == stages_.size()) {
+    word(text);
+    return;
+  }
+  size_t position = 0;
+  while (position < text.size()) {
+    const std::string_view match = matcher.find(*stages_[stage], text, position);
+    const auto begin = static_cast<size_t>(match.data() - text.data());
+    if (begin > position) {
+      split_stage(stage + 1, text.substr(position, begin - position), matcher, word);
+    }
+    if (!match.empty()) split_stage(stage + 1, match, matcher, word);
+    position = begin + match.size();
+  }
+}
+
+}  // namespace adze::text

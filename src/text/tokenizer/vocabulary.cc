@@ -1,0 +1,74 @@
+#include "text/tokenizer/vocabulary.h"
+
+#include <bit>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+
+namespace adze::text {
+namespace {
+
+size_t slot_of(std::string_view text, size_t slot_count) {
+  // The standard hash of strings mixes all bits, so the low ones serve.
+  return std::hash<std::string_view>{}(text) & (slot_count - 1);
+}
+
+void check_id(std::optional<TokenId> id, std::string_view name, size_t token_count) {
+  if (id && (*id < 0 || static_cast<size_t>(*id) >= token_count)) {
+    throw_invalid("vocabulary: {} token id {} is out of range ({} tokens)", name, *id, token_count);
+  }
+}
+
+void validate(const VocabularyData& data) {
+  const size_t count = data.tokens.size();
+  if (count == 0) throw_invalid("vocabulary: no tokens");
+  if (count > static_cast<size_t>(std::numeric_limits<TokenId>::max())) {
+    throw_invalid("vocabulary: {} tokens are too many", count);
+  }
+  if (!data.types.empty() && data.types.size() != count) {
+    throw_invalid("vocabulary: {} token types for {} tokens", data.types.size(), count);
+  }
+  if (!data.scores.empty() && data.scores.size() != count) {
+    throw_invalid("vocabulary: {} scores for {} tokens", data.scores.size(), count);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (data.tokens[i].size() > kMaxTokenBytes) {
+      throw_invalid("vocabulary: token {} has {} bytes, more than the limit of {}", i,
+                    data.tokens[i].size(), kMaxTokenBytes);
+    }
+  }
+  check_id(data.special.bos, "bos", count);
+  check_id(data.special.eos, "eos", count);
+  check_id(data.special.eot, "eot", count);
+  check_id(data.special.eom, "eom", count);
+  check_id(data.special.unknown, "unknown", count);
+  check_id(data.special.padding, "padding", count);
+  if (data.add_bos && !data.special.bos) throw_invalid("vocabulary: bos is to be added but absent");
+  if (data.add_eos && !data.special.eos) throw_invalid("vocabulary: eos is to be added but absent");
+}
+
+}  // namespace
+
+Vocabulary::Vocabulary(VocabularyData data) : data_(std::move(data)) {
+  validate(data_);
+  slots_.assign(std::bit_ceil(data_.tokens.size() * 2), -1);
+  for (TokenId id = 0; id < size(); ++id) {
+    size_t slot = slot_of(text(id), slots_.size());
+    while (slots_[slot] >= 0 && text(slots_[slot]) != text(id)) {
+      slot = (slot + 1) & (slots_.size() - 1);
+    }
+    if (slots_[slot] < 0) slots_[slot] = id;
+  }
+}
+
+std::optional<TokenId> Vocabulary::find(std::string_view wanted) const {
+  for (size_t slot = slot_of(wanted, slots_.size()); slots_[slot] >= 0;
+       slot = (slot + 1) & (slots_.size() - 1)) {
+    if (text(slots_[slot]) == wanted) return slots_[slot];
+  }
+  return std::nullopt;
+}
+
+}  // namespace adze::text

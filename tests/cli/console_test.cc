@@ -1,0 +1,62 @@
+// Ctrl-C; the rest of the program's behaviour is tested from outside, in tests/python.
+#include "apps/cli/console.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+namespace adze::cli {
+namespace {
+
+TEST(ConsoleDeathTest, CtrlCEndsTheProgramWith130) {
+  EXPECT_EXIT(
+      {
+        prepare_console();
+        std::raise(SIGINT);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(130), "");
+}
+
+TEST(ConsoleDeathTest, AGuardHoldsOffTheFirstCtrlCOnly) {
+  EXPECT_EXIT(
+      {
+        prepare_console();
+        {
+          const InterruptGuard guard;
+          if (guard.interrupted()) std::exit(1);
+          std::raise(SIGINT);
+          if (!guard.interrupted()) std::exit(2);
+        }
+        const InterruptGuard again;
+        std::exit(again.interrupted() ? 3 : 7);
+      },
+      testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(
+      {
+        prepare_console();
+        const InterruptGuard guard;
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(130), "");
+}
+
+TEST(ConsoleDeathTest, ClosedStandardStreamsDoNotNameTheNextFile) {
+  EXPECT_EXIT(
+      {
+        ::close(0);
+        ::close(1);
+        prepare_console();
+        const int next = ::open("/dev/null", O_RDONLY);
+        std::exit(next > 2 && ::write(1, "x", 1) < 0 ? 7 : 1);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+}  // namespace
+}  // namespace adze::cli

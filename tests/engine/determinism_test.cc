@@ -1,0 +1,215 @@
+// The determinism contract, bit for bit: threads, chunks, company in the batch, float and int8
+// paths. On a small random model always; on the model named by ADZE_MODEL too, where there is one.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "tiny_model.h"
+
+namespace adze::engine {
+namespace {
+
+struct Case {
+  std::string name;
+  std::string cache = "bf16";
+  bool int8 = true;
+  DType linear = DType::kQ4_1;
+  bool real = false;
+};
+
+std::string case_name(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+class DeterminismTest : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (GetParam().real) {
+      const char* path = std::getenv("ADZE_MODEL");
+      if (path == nullptr) GTEST_SKIP() << "ADZE_MODEL names no model";
+      path_ = path;
+    } else {
+      path_ = testing::TempDir() + "tiny_" + GetParam().name + ".gguf";
+      TinyModelSpec spec;
+      spec.linear = GetParam().linear;
+      write_tiny_model(path_, spec);
+    }
+  }
+
+  std::unique_ptr<LoadedModel> load(int threads, int32_t max_rows) const {
+    ModelOptions options;
+    options.threads = threads;
+    options.cache_dtype = *ops::cache_dtype_from_name(GetParam().cache);
+    options.passes.quantize_activations = GetParam().int8;
+    options.plan.max_rows = max_rows;
+    return std::make_unique<LoadedModel>(path_, options);
+  }
+
+  std::string path_;
+};
+
+std::vector<int32_t> prompt_of(const LoadedModel& model, size_t length, int seed) {
+  std::vector<int32_t> tokens;
+  for (size_t i = 0; i < length; ++i) {
+    tokens.push_back(static_cast<int32_t>((i * i * 31 + i * 17 + static_cast<size_t>(seed) * 101) %
+                                          static_cast<size_t>(model.config().vocabulary - 2)));
+  }
+  return tokens;
+}
+
+Request request_of(const LoadedModel& model, size_t length, int seed, bool greedy) {
+  Request request;
+  request.tokens = prompt_of(model, length, seed);
+  request.max_tokens = 12;
+  request.ignore_end = true;
+  request.sampling.temperature = greedy ? 0.0 : 1.0;
+  request.sampling.seed = static_cast<uint64_t>(seed);
+  return request;
+}
+
+// Runs requests together; the tokens of each.
+std::vector<std::vector<int32_t>> answers(LoadedModel& model, std::vector<Request> requests) {
+  Engine engine(model, {4096, 16});
+  const int32_t free_before = engine.free_blocks();
+  std::vector<std::vector<int32_t>> out(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    Listener listener;
+    listener.on_token = [&out, i](int32_t token, std::string_view) { out[i].push_back(token); };
+    engine.submit(std::move(requests[i]), std::move(listener));
+  }
+  while (engine.step()) {
+  }
+  EXPECT_EQ(engine.free_blocks(), free_before);
+  return out;
+}
+
+// Teacher-forced logits of all tokens, `chunk` rows at a time.
+std::vector<uint32_t> logit_bits(LoadedModel& model, const std::vector<int32_t>& tokens,
+                                 size_t chunk) {
+  const graph::StateGroup& group = model.plan().graph().state_groups().front();
+  kvcache::BlockPool pool(group.block_bytes(), static_cast<int32_t>(tokens.size() / 32 + 1));
+  std::vector<std::byte*> table;
+  for (int32_t i = 0; i < pool.total(); ++i) table.push_back(pool.allocate());
+  std::vector<uint32_t> bits;
+  for (size_t first = 0; first < tokens.size(); first += chunk) {
+    const size_t rows = std::min(chunk, tokens.size() - first);
+    graph::BatchSequence sequence;
+    sequence.rows = static_cast<int32_t>(rows);
+    sequence.first_position = static_cast<int32_t>(first);
+    sequence.blocks = {table};
+    // The last row of the chunk only: a plan samples few rows.
+    const std::vector<int32_t> sampled = {static_cast<int32_t>(rows) - 1};
+    graph::Batch batch;
+    batch.tokens = std::span(tokens).subspan(first, rows);
+    batch.sequences = {&sequence, 1};
+    batch.sampled_rows = sampled;
+    model.plan().run(batch);
+    if (first + rows == tokens.size()) {
+      for (const float logit : model.plan().output())
+        bits.push_back(std::bit_cast<uint32_t>(logit));
+    }
+  }
+  return bits;
+}
+
+TEST_P(DeterminismTest, ThreadsAndChunksDoNotChangeLogits) {
+  const auto one = load(1, 512);
+  const auto two = load(2, 512);
+  for (const size_t length : {size_t{1}, size_t{33}, size_t{300}}) {
+    const std::vector<int32_t> tokens = prompt_of(*one, length, 3);
+    const std::vector<uint32_t> expected = logit_bits(*one, tokens, 512);
+    for (const size_t chunk : {1, 7, 32, 100, 512}) {
+      if (GetParam().real && chunk == 1 && length > 40) continue;  // minutes under a sanitizer
+      EXPECT_EQ(logit_bits(*two, tokens, chunk), expected) << length << " tokens by " << chunk;
+    }
+    EXPECT_EQ(logit_bits(*one, tokens, 7), expected) << length;
+  }
+}
+
+TEST_P(DeterminismTest, CompanyInTheBatchDoesNotChangeAnswers) {
+  const auto alone = load(1, 64);
+  const auto together = load(2, 48);
+  for (const bool greedy : {true, false}) {
+    std::vector<Request> batch;
+    std::vector<std::vector<int32_t>> expected;
+    for (int i = 0; i < 8; ++i) {
+      const size_t length = 3 + static_cast<size_t>(i) * 37;
+      batch.push_back(request_of(*alone, length, i, greedy));
+      expected.push_back(answers(*alone, {request_of(*alone, length, i, greedy)}).front());
+      EXPECT_EQ(expected.back().size(), 12u);
+    }
+    EXPECT_EQ(answers(*together, std::move(batch)), expected) << (greedy ? "greedy" : "sampled");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, DeterminismTest,
+                         testing::Values(Case{"q4_1"},
+                                         Case{"q8_0_f32cache", "f32", true, DType::kQ8_0},
+                                         Case{"q4_0_f32", "f32", false, DType::kQ4_0},
+                                         Case{"bf16", "bf16", true, DType::kBF16},
+                                         Case{"real", "bf16", true, DType::kQ4_1, true}),
+                         case_name);
+
+TEST(Engine, RefusesWhatCannotBeServed) {
+  const std::string path = testing::TempDir() + "tiny_refuse.gguf";
+  write_tiny_model(path);
+  LoadedModel model(path, {});
+  Engine engine(model, {64, 4});
+  const auto refuses = [&](Request request, ErrorKind kind) {
+    try {
+      engine.submit(std::move(request), {});
+      return false;
+    } catch (const Error& error) {
+      return error.kind() == kind;
+    }
+  };
+  EXPECT_TRUE(refuses({}, ErrorKind::kInvalidInput));
+  EXPECT_TRUE(refuses(Request{{1000000}, 5, {}, {}, false}, ErrorKind::kInvalidInput));
+  EXPECT_TRUE(refuses(Request{{1}, 0, {}, {}, false}, ErrorKind::kInvalidInput));
+  EXPECT_TRUE(refuses(Request{{1}, 500, {}, {}, false}, ErrorKind::kResourceExhausted));
+  EXPECT_TRUE(refuses(Request{{1}, 5, {}, {""}, false}, ErrorKind::kInvalidInput));
+  EXPECT_FALSE(engine.step());
+}
+
+TEST(Engine, CancelGivesBlocksBackAndLeavesOthersAlone) {
+  const std::string path = testing::TempDir() + "tiny_cancel.gguf";
+  write_tiny_model(path);
+  LoadedModel model(path, {});
+  const std::vector<int32_t> expected = answers(model, {request_of(model, 40, 1, true)}).front();
+  Engine engine(model, {1024, 4});
+  const int32_t free_before = engine.free_blocks();
+  std::vector<int32_t> kept;
+  std::map<RequestId, FinishReason> finished;
+  const auto submit = [&](int seed, bool keep) {
+    Listener listener;
+    if (keep) listener.on_token = [&](int32_t token, std::string_view) { kept.push_back(token); };
+    auto id = std::make_shared<RequestId>(0);
+    listener.on_finish = [&finished, id](FinishReason reason, std::string_view, std::string_view) {
+      finished[*id] = reason;
+    };
+    *id = engine.submit(request_of(model, 40, seed, true), std::move(listener));
+    return *id;
+  };
+  const RequestId first = submit(5, false);
+  const RequestId second = submit(1, true);
+  const RequestId third = submit(6, false);
+  engine.cancel(third);  // before it ran at all
+  engine.step();
+  engine.step();
+  engine.cancel(first);
+  while (engine.step()) {
+  }
+  EXPECT_EQ(kept, expected);
+  EXPECT_EQ(finished[first], FinishReason::kCancelled);
+  EXPECT_EQ(finished[second], FinishReason::kLength);
+  EXPECT_EQ(finished[third], FinishReason::kCancelled);
+  EXPECT_EQ(engine.free_blocks(), free_before);
+}
+
+}  // namespace
+}  // namespace adze::engine
