@@ -29,7 +29,7 @@ void add_model_options(CLI::App& command, ModelArguments& a) {
       ->check(CLI::IsMember({0, 32, 64, 128, 256}))
       ->capture_default_str();
   command.add_option("--kv-dtype", a.cache_dtype, "Keys and values in the cache")
-      ->check(CLI::IsMember({"bf16", "f32"}))
+      ->check(CLI::IsMember({"bf16", "int8", "f32"}))
       ->capture_default_str();
   command.add_option("--disable-pass", a.disabled_passes,
                      "A pass to leave out, by the name that `adze explain` shows; may be repeated");

@@ -150,6 +150,7 @@ TEST_P(DeterminismTest, CompanyInTheBatchDoesNotChangeAnswers) {
 INSTANTIATE_TEST_SUITE_P(Models, DeterminismTest,
                          testing::Values(Case{"q4_1"},
                                          Case{"q8_0_f32cache", "f32", true, DType::kQ8_0},
+                                         Case{"q8_0_int8cache", "int8", true, DType::kQ8_0},
                                          Case{"q4_0_f32", "f32", false, DType::kQ4_0},
                                          Case{"bf16", "bf16", true, DType::kBF16},
                                          Case{"real", "bf16", true, DType::kQ4_1, true}),

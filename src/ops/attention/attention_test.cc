@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <string>
@@ -66,6 +67,33 @@ struct Sequence {
     if (dtype == CacheDType::kBF16) {
       for (float& v : keys) v = bf16_to_f32(f32_to_bf16(v));
       for (float& v : values) v = bf16_to_f32(f32_to_bf16(v));
+    }
+    if (dtype == CacheDType::kI8) {
+      read_i8();
+    }
+  }
+
+  // Keys and values as the description of the layout says that they are stored; each within half a
+  // step of what was written.
+  void read_i8() {
+    const auto dims = static_cast<size_t>(layout.head_dim);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const size_t d = i % dims;
+      const size_t head = i / dims % static_cast<size_t>(layout.kv_heads);
+      const size_t token = i / dims / static_cast<size_t>(layout.kv_heads);
+      const size_t t = token % 32;
+      const std::byte* base = blocks[token / 32] + head * layout.head_bytes();
+      float scales[2];
+      std::memcpy(&scales[0], base + 64 * dims + 4 * t, 4);
+      std::memcpy(&scales[1], base + 64 * dims + 128 + 4 * t, 4);
+      const int key = std::to_integer<int>(base[d / 4 * 128 + 4 * t + d % 4]) - 128;
+      const auto value = static_cast<int8_t>(base[32 * dims + t / 4 * 4 * dims + 4 * d + t % 4]);
+      const float stored_key = static_cast<float>(key) * scales[0];
+      const float stored_value = static_cast<float>(value) * scales[1];
+      EXPECT_NEAR(stored_key, keys[i], scales[0] * 0.50001f);
+      EXPECT_NEAR(stored_value, values[i], scales[1] * 0.50001f);
+      keys[i] = stored_key;
+      values[i] = stored_value;
     }
   }
 
@@ -128,7 +156,9 @@ TEST_P(AttentionTest, EqualsSoftmaxInDoublePrecision) {
     const AttentionRow row = {query.data(), position, out.data()};
     attend(kAttentionReference, sequence.tile(1, {&row, 1}));
     const std::vector<double> exact = sequence.exact(query.data(), position, 1);
-    for (size_t d = 0; d < 64; ++d) EXPECT_NEAR(out[d], exact[d], 3e-6) << position;
+    // int8: queries and weights are codes of 15 and 16 bits.
+    const double tolerance = GetParam() == CacheDType::kI8 ? 4e-4 : 3e-6;
+    for (size_t d = 0; d < 64; ++d) EXPECT_NEAR(out[d], exact[d], tolerance) << position;
   }
 }
 
@@ -164,7 +194,7 @@ TEST_P(AttentionTest, TilesAndInstructionSetsDoNotChangeBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(CacheDTypes, AttentionTest,
-                         testing::Values(CacheDType::kF32, CacheDType::kBF16),
+                         testing::Values(CacheDType::kF32, CacheDType::kBF16, CacheDType::kI8),
                          [](const auto& suite) {
                            return std::string(cache_dtype_name(suite.param));
                          });

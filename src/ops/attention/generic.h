@@ -1,4 +1,5 @@
-// The attention kernels, written once over the lanes of ops/simd.
+// The attention kernels, written once over the lanes of ops/simd: float and bf16 caches, and what
+// all caches share. segment.h puts the parts together.
 #pragma once
 
 #include <cstddef>
@@ -149,25 +150,6 @@ inline void segment_rows(const AttentionTile& tile, const AttentionRow* rows, in
       V::store(partials + static_cast<size_t>(r) * partial_stride + 2 + dim, acc[r]);
     }
   }
-}
-
-template <class V>
-void segment(const AttentionTile& tile, int32_t segment, float* partials, size_t partial_stride) {
-  const AttentionRow* rows = tile.rows.data();
-  auto left = static_cast<int32_t>(tile.rows.size());
-  const auto run = [&]<int R>() {
-    segment_rows<V, R>(tile, rows, segment, partials, partial_stride);
-    rows += R;
-    left -= R;
-    partials += static_cast<size_t>(R) * partial_stride;
-  };
-  if constexpr (V::kMaxTileRows >= 8) {
-    while (left >= 8) run.template operator()<8>();
-  }
-  while (left >= 4) run.template operator()<4>();
-  while (left >= 3) run.template operator()<3>();
-  while (left >= 2) run.template operator()<2>();
-  while (left >= 1) run.template operator()<1>();
 }
 
 template <class V>

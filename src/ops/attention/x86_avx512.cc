@@ -1,4 +1,4 @@
-#include "ops/attention/generic.h"
+#include "ops/attention/segment.h"
 #include "ops/simd/avx512.h"
 
 namespace adze::ops {

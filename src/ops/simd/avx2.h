@@ -103,6 +103,31 @@ struct Avx2 {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
     return {_mm256_cvtepu8_epi32(bytes), _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8))};
   }
+  static I load_words(const void* from) {
+    const auto* halves = static_cast<const __m256i*>(from);
+    return {_mm256_loadu_si256(halves), _mm256_loadu_si256(halves + 1)};
+  }
+  static I even_unsigned(I words) {
+    const __m256i mask = _mm256_set1_epi32(0x00ff00ff);
+    return {_mm256_and_si256(words.low, mask), _mm256_and_si256(words.high, mask)};
+  }
+  static I odd_unsigned(I words) {
+    return {_mm256_srli_epi16(words.low, 8), _mm256_srli_epi16(words.high, 8)};
+  }
+  static I even_signed(I words) {
+    return odd_signed({_mm256_slli_epi16(words.low, 8), _mm256_slli_epi16(words.high, 8)});
+  }
+  static I odd_signed(I words) {
+    return {_mm256_srai_epi16(words.low, 8), _mm256_srai_epi16(words.high, 8)};
+  }
+  static I dot_pairs(I sum, I a, I b) {
+    return iadd(sum, {_mm256_madd_epi16(a.low, b.low), _mm256_madd_epi16(a.high, b.high)});
+  }
+  static void store_i32(int32_t* to, F v) {
+    auto* halves = reinterpret_cast<__m256i*>(to);
+    _mm256_storeu_si256(halves, _mm256_cvtps_epi32(v.low));
+    _mm256_storeu_si256(halves + 1, _mm256_cvtps_epi32(v.high));
+  }
   static F to_float(I v) { return {_mm256_cvtepi32_ps(v.low), _mm256_cvtepi32_ps(v.high)}; }
 
   struct Line {

@@ -70,6 +70,13 @@ struct Avx512 {
   static I load_u8(const uint8_t* from) {
     return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
   }
+  static I load_words(const void* from) { return _mm512_loadu_si512(from); }
+  static I even_unsigned(I words) { return _mm512_and_si512(words, _mm512_set1_epi32(0x00ff00ff)); }
+  static I odd_unsigned(I words) { return _mm512_srli_epi16(words, 8); }
+  static I even_signed(I words) { return _mm512_srai_epi16(_mm512_slli_epi16(words, 8), 8); }
+  static I odd_signed(I words) { return _mm512_srai_epi16(words, 8); }
+  static I dot_pairs(I sum, I a, I b) { return _mm512_dpwssd_epi32(sum, a, b); }
+  static void store_i32(int32_t* to, F v) { _mm512_storeu_si512(to, _mm512_cvtps_epi32(v)); }
   static F to_float(I v) { return _mm512_cvtepi32_ps(v); }
 
   using Line = __m512i;

@@ -154,6 +154,45 @@ struct Scalar {
     return out;
   }
 
+  // 16 words of four bytes, and the bytes 0 and 2, or 1 and 3, of each as a pair of 16-bit numbers.
+  static I load_words(const void* from) {
+    I out;
+    std::memcpy(out.lane.data(), from, sizeof out.lane);
+    return out;
+  }
+  static int32_t pair(int32_t low, int32_t high) {
+    return static_cast<int32_t>((static_cast<uint32_t>(low) & 0xffffu) | static_cast<uint32_t>(high)
+                                                                             << 16);
+  }
+  template <class Byte>
+  static I byte_pairs(const I& words, int first) {
+    I out;
+    for (size_t i = 0; i < 16; ++i) {
+      const auto byte = [&](int index) {
+        return static_cast<Byte>(static_cast<uint32_t>(words.lane[i]) >> 8 * index);
+      };
+      out.lane[i] = pair(byte(first), byte(first + 2));
+    }
+    return out;
+  }
+  static I even_unsigned(const I& words) { return byte_pairs<uint8_t>(words, 0); }
+  static I odd_unsigned(const I& words) { return byte_pairs<uint8_t>(words, 1); }
+  static I even_signed(const I& words) { return byte_pairs<int8_t>(words, 0); }
+  static I odd_signed(const I& words) { return byte_pairs<int8_t>(words, 1); }
+  // sum + the dot product of two pairs of 16-bit numbers; it does not overflow.
+  static I dot_pairs(I sum, const I& a, const I& b) {
+    for (size_t i = 0; i < 16; ++i) {
+      const auto low = [](int32_t v) { return static_cast<int16_t>(v); };
+      const auto high = [](int32_t v) { return static_cast<int16_t>(v >> 16); };
+      sum.lane[i] += low(a.lane[i]) * low(b.lane[i]) + high(a.lane[i]) * high(b.lane[i]);
+    }
+    return sum;
+  }
+  // Lanes to integers; they are integral.
+  static void store_i32(int32_t* to, const F& v) {
+    for (size_t i = 0; i < 16; ++i) to[i] = static_cast<int32_t>(v.lane[i]);
+  }
+
   // --- Dot products over at most 32 k ---
   struct Line {
     std::array<uint8_t, 64> byte;

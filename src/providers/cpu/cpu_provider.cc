@@ -153,6 +153,9 @@ class CpuProvider final : public graph::Provider {
     if (op == "attention") {
       const int64_t head_dim = graph.value(node.inputs[0]).shape[2].size;
       if (head_dim % 16 != 0) return fmt::format("head_dim {} is not a multiple of 16", head_dim);
+      if (options_.cache_dtype == ops::CacheDType::kI8 && head_dim > ops::kMaxInt8HeadDim) {
+        return fmt::format("head_dim {} exceeds {} (int8 cache)", head_dim, ops::kMaxInt8HeadDim);
+      }
       if (!graph.constant(node.inputs[2])) return "the scale is not a constant";
     }
     return std::nullopt;

@@ -1,0 +1,195 @@
+// One segment of attention over an int8 cache. Queries become 15-bit codes per row, and softmax
+// weight · value scale 16-bit codes per row and segment, so that both products are exact sums of
+// integers: the order of their terms cannot matter, and 16 bits lose neither the queries' small
+// elements nor the softmax's tail. Weights of 8 bits would (below 1/510 of the largest).
+#pragma once
+
+#include "ops/attention/generic.h"
+
+namespace adze::ops::generic {
+
+inline constexpr float kMaxQueryCode = 16383;
+inline constexpr float kMaxWeightCode = 32767;
+// No sum overflows: 128 · 16,383 · kMaxInt8HeadDim and 127 · 32,767 · 256 are below 2³¹.
+
+// A row of codes becomes scale · codes; a scale whose inverse would overflow counts as zero.
+template <class V>
+struct CodeScale {
+  float scale = 0;
+  typename V::F inverse = V::zero();
+
+  CodeScale(float largest, float most) {
+    const float step = largest / most;
+    if (!(step >= 0x1p-126f)) return;
+    scale = step;
+    inverse = V::broadcast(1.0f / step);
+  }
+};
+
+// Codes of four neighbours, as two pairs: 0 and 2, 1 and 3, as even_ and odd_ bytes are.
+template <class V>
+inline void store_code_pairs(typename V::F v, float most, int32_t* lanes) {
+  const typename V::F clamped =
+      V::max(V::min(V::round(v), V::broadcast(most)), V::broadcast(-most));
+  V::store_i32(lanes, clamped);
+}
+template <class V>
+inline int32_t code_pair(int32_t low, int32_t high) {
+  return static_cast<int32_t>((static_cast<uint32_t>(low) & 0xffffu) | static_cast<uint32_t>(high)
+                                                                           << 16);
+}
+
+template <class V, int R>
+struct QueryCodes {
+  int32_t pairs[kMaxInt8HeadDim / 4 * R * 2];  // [head_dim / 4][R][2]
+  float scale[R];
+  int32_t start[R];  // −128 · Σ codes: keys are stored as 128 + code
+
+  QueryCodes(const AttentionTile& tile, const AttentionRow* rows) {
+    const int32_t dims = tile.layout->head_dim;
+    for (int r = 0; r < R; ++r) {
+      const float* query = rows[r].query;
+      typename V::F highest = V::zero();
+      for (int32_t d = 0; d < dims; d += 16) highest = V::max(highest, V::abs(V::load(query + d)));
+      const CodeScale<V> codes(V::maximum(highest), kMaxQueryCode);
+      int32_t sum = 0;
+      for (int32_t d = 0; d < dims; d += 16) {
+        alignas(64) int32_t lanes[16];
+        store_code_pairs<V>(V::mul(V::load(query + d), codes.inverse), kMaxQueryCode, lanes);
+        for (int32_t q = 0; q < 16; q += 4) {
+          int32_t* pair = pairs + ((d + q) / 4 * R + r) * 2;
+          pair[0] = code_pair<V>(lanes[q], lanes[q + 2]);
+          pair[1] = code_pair<V>(lanes[q + 1], lanes[q + 3]);
+          sum += lanes[q] + lanes[q + 1] + lanes[q + 2] + lanes[q + 3];
+        }
+      }
+      scale[r] = codes.scale * tile.scale;
+      start[r] = -128 * sum;
+    }
+  }
+};
+
+template <class V>
+inline const float* token_scales(const AttentionTile& tile, const std::byte* head) {
+  return reinterpret_cast<const float*>(head + 2 * tile.layout->keys_bytes());
+}
+
+// Scores of R rows against the 16 tokens that begin at `lane` of a block.
+template <class V, int R>
+inline void score_lanes_i8(const AttentionTile& tile, const std::byte* head, int lane,
+                           const QueryCodes<V, R>& queries, typename V::F* score) {
+  typename V::I sum[R];
+  for (int r = 0; r < R; ++r) sum[r] = V::ibroadcast(queries.start[r]);
+  const auto* keys = reinterpret_cast<const uint32_t*>(head) + lane;
+  const int32_t* pair = queries.pairs;
+  for (int32_t d = 0; d < tile.layout->head_dim; d += 4, keys += kCacheTokens, pair += 2 * R) {
+    const typename V::I words = V::load_words(keys);
+    const typename V::I even = V::even_unsigned(words);
+    const typename V::I odd = V::odd_unsigned(words);
+    for (int r = 0; r < R; ++r) {
+      sum[r] = V::dot_pairs(sum[r], even, V::ibroadcast(pair[2 * r]));
+      sum[r] = V::dot_pairs(sum[r], odd, V::ibroadcast(pair[2 * r + 1]));
+    }
+  }
+  const typename V::F key_scale = V::load(token_scales<V>(tile, head) + lane);
+  for (int r = 0; r < R; ++r) {
+    score[r] = V::mul(V::mul(V::to_float(sum[r]), key_scale), V::broadcast(queries.scale[r]));
+  }
+}
+
+// Weight codes of R rows, as pairs like a query's; zero for keys that a row does not see.
+template <class V, int R>
+struct WeightCodes {
+  int32_t pairs[R * kSegmentTokens / 2];  // [R][256 / 4][2]
+  float scale[R];
+
+  // weights [256] of row r, changed in place.
+  void set(const AttentionTile& tile, int32_t first_block, int r, int32_t count, float* weights) {
+    int32_t* row = pairs + r * (kSegmentTokens / 2);
+    for (int32_t i = 0; i < kSegmentTokens / 2; ++i) row[i] = 0;
+    typename V::F highest = V::zero();
+    for (int32_t t = 0; t < count; t += 16) {
+      const std::byte* head = head_base(tile, first_block + t / kCacheTokens);
+      const float* scales = token_scales<V>(tile, head) + kCacheTokens + t % kCacheTokens;
+      const typename V::F product = V::mul(V::load(weights + t), V::load(scales));
+      V::store(weights + t, product);
+      highest = V::max(highest, product);
+    }
+    const CodeScale<V> codes(V::maximum(highest), kMaxWeightCode);
+    scale[r] = codes.scale;
+    for (int32_t t = 0; t < count; t += 16) {
+      alignas(64) int32_t lanes[16];
+      store_code_pairs<V>(V::mul(V::load(weights + t), codes.inverse), kMaxWeightCode, lanes);
+      for (int32_t q = 0; q < 16; q += 4) {
+        row[(t + q) / 2] = code_pair<V>(lanes[q], lanes[q + 2]);
+        row[(t + q) / 2 + 1] = code_pair<V>(lanes[q + 1], lanes[q + 3]);
+      }
+    }
+  }
+};
+
+// Weighted values of R rows for the 16 dimensions that begin at `dim`, the segment's first `most`
+// tokens.
+template <class V, int R>
+inline void weigh_values_i8(const AttentionTile& tile, int32_t first_block, int32_t dim,
+                            int32_t most, const WeightCodes<V, R>& weights, typename V::I* sum) {
+  const int32_t dims = tile.layout->head_dim;
+  for (int32_t begin = 0; begin < most; begin += kCacheTokens) {
+    const std::byte* head = head_base(tile, first_block + begin / kCacheTokens);
+    const auto* values = reinterpret_cast<const uint32_t*>(head + tile.layout->keys_bytes()) + dim;
+    const int32_t end = begin + kCacheTokens < most ? begin + kCacheTokens : most;
+    for (int32_t t = begin; t < end; t += 4, values += dims) {
+      const typename V::I words = V::load_words(values);
+      const typename V::I even = V::even_signed(words);
+      const typename V::I odd = V::odd_signed(words);
+      for (int r = 0; r < R; ++r) {
+        const int32_t* pair = weights.pairs + r * (kSegmentTokens / 2) + t / 2;
+        sum[r] = V::dot_pairs(sum[r], even, V::ibroadcast(pair[0]));
+        sum[r] = V::dot_pairs(sum[r], odd, V::ibroadcast(pair[1]));
+      }
+    }
+  }
+}
+
+template <class V, int R>
+inline void segment_rows_i8(const AttentionTile& tile, const AttentionRow* rows, int32_t segment,
+                            float* partials, size_t partial_stride) {
+  constexpr size_t kStride = kSegmentTokens;
+  alignas(64) float scores[R * kStride];
+  const int32_t begin = segment * kSegmentTokens;
+  const int32_t first_block = begin / kCacheTokens;
+  int32_t count[R];
+  int32_t most = 0;
+  for (int r = 0; r < R; ++r) {
+    count[r] = visible(rows[r], begin);
+    most = count[r] > most ? count[r] : most;
+  }
+  if (most == 0) return;
+  const QueryCodes<V, R> queries(tile, rows);
+  for (int32_t t = 0; t < most; t += 16) {
+    typename V::F score[R];
+    score_lanes_i8<V, R>(tile, head_base(tile, first_block + t / kCacheTokens), t % kCacheTokens,
+                         queries, score);
+    for (int r = 0; r < R; ++r) V::store(scores + static_cast<size_t>(r) * kStride + t, score[r]);
+  }
+  WeightCodes<V, R> weights;
+  for (int r = 0; r < R; ++r) {
+    float* row = scores + static_cast<size_t>(r) * kStride;
+    if (count[r] > 0) {
+      softmax_weights<V>(row, count[r], partials + static_cast<size_t>(r) * partial_stride);
+    }
+    weights.set(tile, first_block, r, count[r], row);
+  }
+  for (int32_t dim = 0; dim < tile.layout->head_dim; dim += 16) {
+    typename V::I sum[R];
+    for (int r = 0; r < R; ++r) sum[r] = V::izero();
+    weigh_values_i8<V, R>(tile, first_block, dim, most, weights, sum);
+    for (int r = 0; r < R; ++r) {
+      if (count[r] == 0) continue;
+      V::store(partials + static_cast<size_t>(r) * partial_stride + 2 + dim,
+               V::mul(V::to_float(sum[r]), V::broadcast(weights.scale[r])));
+    }
+  }
+}
+
+}  // namespace adze::ops::generic

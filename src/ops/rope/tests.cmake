@@ -1,0 +1,1 @@
+adze_test(rope_test SOURCES rope/rope_test.cc USES ops)
