@@ -17,8 +17,9 @@ std::optional<Value> loop_attribute(const Loop& loop, std::string_view name) {
   if (name == "first") return Value::boolean(loop.index == 0);
   if (name == "last") return Value::boolean(loop.index + 1 == size);
   if (name == "length") return Value::integer(size);
-  if (name == "depth") return Value::integer(loop.nesting + 1);
-  if (name == "depth0") return Value::integer(loop.nesting);
+  // Jinja counts recursive loops here, which are not supported.
+  if (name == "depth") return Value::integer(1);
+  if (name == "depth0") return Value::integer(0);
   if (name == "previtem") {
     return loop.index > 0 ? loop.items[loop.index - 1]
                           : Value::undefined("there is no previous item");
@@ -41,6 +42,7 @@ std::optional<Value> find_attribute(Context& context, const Value& value, std::s
     if (auto found = loop_attribute(*loop, name)) return found;
   }
   if (const Builtin* method = find_method(value, name)) return context.method(value, method);
+  if (is_forbidden_method(value, name)) return Value::undefined(std::string(name));
   if (is_missing_method(value, name)) {
     context.unsupported("'{}' of a '{}'", printable(name), value.type_name());
   }
@@ -48,11 +50,7 @@ std::optional<Value> find_attribute(Context& context, const Value& value, std::s
   return std::nullopt;
 }
 
-Value missing(Context& context, const Value& value, std::string_view name) {
-  if (name.starts_with("__")) {
-    context.fail("access to attribute '{}' of '{}' object is unsafe", printable(name),
-                 value.type_name());
-  }
+Value missing(const Value& value, std::string_view name) {
   return Value::undefined(fmt::format("{} object has no attribute {}", value.type_name(), name));
 }
 
@@ -102,7 +100,7 @@ Value get_attribute(Context& context, const Value& value, std::string_view name)
   if (const Dict* dict = value.dict()) {
     if (const Value* found = dict->find("s" + std::string(name))) return *found;
   }
-  return missing(context, value, name);
+  return missing(value, name);
 }
 
 Value get_item(Context& context, const Value& value, const Value& key) {
@@ -110,7 +108,7 @@ Value get_item(Context& context, const Value& value, const Value& key) {
   if (auto found = find_item(context, value, key)) return *found;
   if (const String* name = key.string()) {
     if (auto found = find_attribute(context, value, name->text())) return *found;
-    return missing(context, value, name->text());
+    return missing(value, name->text());
   }
   return Value::undefined(fmt::format("{} object has no such element", value.type_name()));
 }

@@ -37,6 +37,8 @@ const Builtin* find_test(std::string_view name);
 const Builtin* find_function(std::string_view name);
 // A method of `self`'s class.
 const Builtin* find_method(const Value& self, std::string_view name);
+// A method that would change a list or dict, which the sandbox hides.
+bool is_forbidden_method(const Value& self, std::string_view name);
 // Exists in Jinja or Python, but not here.
 bool is_missing_function(std::string_view name);
 bool is_missing_method(const Value& self, std::string_view name);

@@ -403,7 +403,7 @@ ExpressionPtr ExpressionParser::subscript(ExpressionPtr subject) {
     ++colons;
   }
   if (at_operator(",")) unsupported("a subscript of several parts");
-  if (colons == 0 && !parts[0]) fail("Expected subscript expression");
+  if (colons == 0 && !parts[0]) parts[0] = finish(make(Op::kTuple));  // Jinja's x[] is x[()]
   expect_operator("]");
   auto node = unary_node(colons == 0 ? Op::kSubscript : Op::kSlice, std::move(subject), line);
   for (size_t i = 0; i < (colons == 0 ? 1 : std::size(parts)); ++i) {

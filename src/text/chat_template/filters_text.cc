@@ -96,23 +96,21 @@ Value indent(Call& call) {
   }
   const bool first = call.has(1) && truth(call[1]);
   const bool blank = call.has(2) && truth(call[2]);
+  std::vector<Line> lines = find_lines(context, text.text());
+  // Jinja splits the text with a newline added, so that one at its end is kept.
+  const bool ends_line = !lines.empty() && lines.back().end < lines.back().next;
+  if (lines.empty() || (ends_line && !text.text().ends_with('\r'))) {
+    lines.push_back({text.size(), text.size(), text.size()});
+  }
   String out;
-  if (first) out.append(margin);
-  bool is_first = true;
-  const std::string& bytes = text.text();
-  // Jinja adds a newline, takes the lines, and gives the last one's back only by joining.
-  for (size_t begin = 0; begin <= bytes.size();) {
-    const size_t newline = bytes.find('\n', begin);
-    const size_t end = newline == std::string::npos ? bytes.size() : newline;
-    if (!is_first) {
-      if (begin > 0) out.append_part(text, begin - 1, begin);
-      if (end > begin || blank) out.append(margin);
-    }
-    context.charge(margin.size() + end - begin);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const size_t begin = lines[i].begin;
+    const size_t end = lines[i].end;
     context.spend();
+    context.charge(margin.size() + end - begin);
+    if (i > 0) out.append("\n", text.has_input(lines[i - 1].end, begin));
+    if (i == 0 ? first : blank || end > begin) out.append(margin);
     out.append_part(text, begin, end);
-    is_first = false;
-    begin = end + 1;
   }
   return context.text(std::move(out));
 }

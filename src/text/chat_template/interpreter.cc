@@ -253,7 +253,6 @@ Value Interpreter::call_macro(const Macro& macro, Arguments arguments) {
   const MacroNode& node = *macro.node;
   const int line = context_.line();
   const Frame frame(*this, macro.scope);
-  const size_t nesting = std::exchange(loop_nesting_, 0);
   bind_parameters(node, arguments);
   auto& keywords = arguments.keywords;
   const auto caller = std::find_if(keywords.begin(), keywords.end(),
@@ -283,7 +282,6 @@ Value Interpreter::call_macro(const Macro& macro, Arguments arguments) {
   }
   String out;
   execute(node.body, out);
-  loop_nesting_ = nesting;
   return context_.text(std::move(out));
 }
 

@@ -84,7 +84,6 @@ class Interpreter {
   Context& context_;
   Scope globals_;
   Scope* scope_ = &globals_;
-  size_t loop_nesting_ = 0;
   std::vector<std::unique_ptr<Scope>> captured_;
 };
 

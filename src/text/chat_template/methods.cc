@@ -78,6 +78,34 @@ Value replace_text(Context& context, const String& text, const String& from, con
 
 namespace {
 
+bool is_line_end(int32_t c) {
+  return (c >= 0x0a && c <= 0x0d) || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 ||
+         c == 0x2029;
+}
+
+}  // namespace
+
+std::vector<Line> find_lines(Context& context, std::string_view text) {
+  context.spend_bytes(8 * text.size());
+  std::vector<Line> lines;
+  size_t begin = 0;
+  for (size_t at = 0; at < text.size();) {
+    const Character character = first_character(text.substr(at));
+    size_t next = at + character.length;
+    if (is_line_end(character.codepoint)) {
+      if (text.substr(at).starts_with("\r\n")) ++next;
+      context.charge(sizeof(Line));
+      lines.push_back({begin, at, next});
+      begin = next;
+    }
+    at = next;
+  }
+  if (begin < text.size()) lines.push_back({begin, text.size(), text.size()});
+  return lines;
+}
+
+namespace {
+
 const String& self_text(Call& call) { return *call.self.string(); }
 
 Value strip_with(Call& call, bool left, bool right) {
@@ -209,28 +237,12 @@ Value split_from(Call& call, bool right) {
 Value split(Call& call) { return split_from(call, false); }
 Value split_right(Call& call) { return split_from(call, true); }
 
-bool is_line_end(int32_t c) {
-  return (c >= 0x0a && c <= 0x0d) || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 ||
-         c == 0x2029;
-}
-
 Value split_lines(Call& call) {
-  const std::string_view text = self_text(call).text();
-  call.context.spend_bytes(8 * text.size());
   const bool keep = call.has(0) && truth(call[0]);
   Parts parts;
-  size_t begin = 0;
-  for (size_t at = 0; at < text.size();) {
-    const Character character = first_character(text.substr(at));
-    size_t next = at + character.length;
-    if (is_line_end(character.codepoint)) {
-      if (text.substr(at).starts_with("\r\n")) ++next;
-      parts.emplace_back(begin, keep ? next : at);
-      begin = next;
-    }
-    at = next;
+  for (const Line& line : find_lines(call.context, self_text(call).text())) {
+    parts.emplace_back(line.begin, keep ? line.next : line.end);
   }
-  if (begin < text.size()) parts.emplace_back(begin, text.size());
   return make_parts(call, parts);
 }
 
@@ -431,13 +443,7 @@ const Builtin* find_method(const Value& self, std::string_view name) {
   return nullptr;
 }
 
-bool is_missing_method(const Value& self, std::string_view name) {
-  static constexpr std::string_view kText[] = {
-      "casefold", "center",     "encode",       "expandtabs", "format",    "format_map",
-      "isascii",  "isdecimal",  "isidentifier", "islower",    "isnumeric", "isprintable",
-      "istitle",  "isupper",    "ljust",        "maketrans",  "partition", "rindex",
-      "rjust",    "rpartition", "swapcase",     "translate",  "zfill"};
-  // What the sandbox forbids: they would change a value.
+bool is_forbidden_method(const Value& self, std::string_view name) {
   static constexpr std::string_view kList[] = {"append", "clear",  "extend",  "insert",
                                                "pop",    "remove", "reverse", "sort"};
   static constexpr std::string_view kDict[] = {"clear",   "fromkeys",   "pop",
@@ -445,9 +451,17 @@ bool is_missing_method(const Value& self, std::string_view name) {
   const auto has = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
   };
-  if (self.string()) return has(kText);
   if (self.dict()) return has(kDict);
   return self.list() && self.list()->flavor == Flavor::kList && has(kList);
+}
+
+bool is_missing_method(const Value& self, std::string_view name) {
+  static constexpr std::string_view kText[] = {
+      "casefold", "center",     "encode",       "expandtabs", "format",    "format_map",
+      "isascii",  "isdecimal",  "isidentifier", "islower",    "isnumeric", "isprintable",
+      "istitle",  "isupper",    "ljust",        "maketrans",  "partition", "rindex",
+      "rjust",    "rpartition", "swapcase",     "translate",  "zfill"};
+  return self.string() && std::find(std::begin(kText), std::end(kText), name) != std::end(kText);
 }
 
 }  // namespace adze::text::chat

@@ -167,10 +167,9 @@ std::vector<Value> Interpreter::loop_items(const Statement& statement) {
 Interpreter::Flow Interpreter::execute_for(const Statement& statement, String& out) {
   auto state = std::make_shared<Loop>();
   state->items = loop_items(statement);
-  state->nesting = loop_nesting_;
   const Value loop = context_.loop(state);
   const size_t count = state->items.size();
-  ++loop_nesting_;
+  bool completed = false;  // an iteration got to its end; without one Jinja takes the else
   for (size_t i = 0; i < count; ++i) {
     context_.spend();
     state->index = i;
@@ -178,10 +177,11 @@ Interpreter::Flow Interpreter::execute_for(const Statement& statement, String& o
     define("loop", loop);
     context_.set_line(statement.line);
     assign(statement.targets[0], state->items[i]);
-    if (execute(statement.bodies[0], out) == Flow::kBreak) break;
+    const Flow flow = execute(statement.bodies[0], out);
+    if (flow == Flow::kBreak) break;
+    completed = completed || flow == Flow::kNormal;
   }
-  --loop_nesting_;
-  if (count == 0 && statement.bodies.size() > 1) {
+  if (!completed && statement.bodies.size() > 1) {
     const Frame frame(*this);
     return execute(statement.bodies[1], out);
   }

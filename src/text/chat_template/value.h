@@ -138,7 +138,6 @@ struct Namespace {
 struct Loop {
   std::vector<Value> items;
   size_t index = 0;
-  size_t nesting = 0;
   int depth = 1;
   std::optional<std::vector<Value>> last_changed;
 };

@@ -31,10 +31,12 @@ TEST(TemplateLimits, Steps) {
   expect_exhausted(
       "{% for a in range(1000) %}{% for b in range(1000) %}{% for c in range(1000) %}"
       "{% endfor %}{% endfor %}{% endfor %}");
-  expect_exhausted("{% set s = 'ab' * 1000000 %}{% for a in range(10000) %}"
-                   "{% if 'abc' in s %}{% endif %}{% endfor %}");
-  expect_exhausted("{% set l = range(90000) | list %}{% for a in l %}{% if -1 in l %}{% endif %}"
-                   "{% endfor %}");
+  expect_exhausted(
+      "{% set s = 'ab' * 1000000 %}{% for a in range(10000) %}"
+      "{% if 'abc' in s %}{% endif %}{% endfor %}");
+  expect_exhausted(
+      "{% set l = range(90000) | list %}{% for a in l %}{% if -1 in l %}{% endif %}"
+      "{% endfor %}");
 }
 
 TEST(TemplateLimits, Output) {
@@ -46,12 +48,15 @@ TEST(TemplateLimits, Memory) {
   expect_exhausted("{{ 'x' * 1000000000 }}");
   expect_exhausted("{{ [1] * 1000000000 }}");
   expect_exhausted("{{ range(1000000000) | length }}");
-  expect_exhausted("{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}"
-                   "{% set ns.s = ns.s ~ ns.s %}{% endfor %}");
-  expect_exhausted("{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}"
-                   "{% set ns.s = ns.s.replace('x', 'xxxxxxxxxxxx') %}{% endfor %}");
-  expect_exhausted("{% set ns = namespace(l=[1]) %}{% for i in range(60) %}"
-                   "{% set ns.l = ns.l + ns.l %}{% endfor %}");
+  expect_exhausted(
+      "{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}"
+      "{% set ns.s = ns.s ~ ns.s %}{% endfor %}");
+  expect_exhausted(
+      "{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}"
+      "{% set ns.s = ns.s.replace('x', 'xxxxxxxxxxxx') %}{% endfor %}");
+  expect_exhausted(
+      "{% set ns = namespace(l=[1]) %}{% for i in range(60) %}"
+      "{% set ns.l = ns.l + ns.l %}{% endfor %}");
   expect_exhausted("{{ ['a', 'b'] | tojson(indent=1000000) }}");
   expect_exhausted("{{ ('a' * 60000) | list | join('b' * 60000) }}");
   expect_exhausted("{{ ('a\n' * 60000) | indent(60000) }}");
@@ -70,13 +75,19 @@ TEST(TemplateLimits, Depth) {
   expect_exhausted("{% for " + repeated("(", 5000) + "a" + repeated(")", 5000) +
                    " in [] %}{% endfor %}");
   expect_exhausted("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}");
-  expect_exhausted("{% macro m() %}{% call m() %}{% endcall %}{{ caller() }}{% endmacro %}"
-                   "{% call m() %}{% endcall %}");
-  expect_exhausted("{% set ns = namespace(l=[]) %}{% for i in range(9999) %}"
-                   "{% set ns.l = [ns.l] %}{% endfor %}");
+  expect_exhausted(
+      "{% macro m() %}{% call m() %}{% endcall %}{{ caller() }}{% endmacro %}"
+      "{% call m() %}{% endcall %}");
+  expect_exhausted(
+      "{% set ns = namespace(l=[]) %}{% for i in range(9999) %}"
+      "{% set ns.l = [ns.l] %}{% endfor %}");
   expect_exhausted("{% set ns = namespace() %}{% set ns.me = [ns] %}{{ ns }}");
   Json nested = Json::array();
-  for (int i = 0; i < 5000; ++i) nested = Json::array({nested});
+  for (int i = 0; i < 5000; ++i) {
+    Json outer = Json::array();
+    outer.push_back(std::move(nested));
+    nested = std::move(outer);
+  }
   expect_exhausted("x", nested);
 }
 
