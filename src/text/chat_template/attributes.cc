@@ -1,0 +1,167 @@
+// Attributes, items and slices.
+#include <algorithm>
+
+#include "text/chat_template/builtins.h"
+#include "text/chat_template/operators.h"
+#include "text/chat_template/python_text.h"
+
+namespace adze::text::chat {
+namespace {
+
+std::optional<Value> loop_attribute(const Loop& loop, std::string_view name) {
+  const size_t size = loop.items.size();
+  if (name == "index") return Value::integer(loop.index + 1);
+  if (name == "index0") return Value::integer(loop.index);
+  if (name == "revindex") return Value::integer(size - loop.index);
+  if (name == "revindex0") return Value::integer(size - loop.index - 1);
+  if (name == "first") return Value::boolean(loop.index == 0);
+  if (name == "last") return Value::boolean(loop.index + 1 == size);
+  if (name == "length") return Value::integer(size);
+  // Jinja counts recursive loops here, which are not supported.
+  if (name == "depth") return Value::integer(1);
+  if (name == "depth0") return Value::integer(0);
+  if (name == "previtem") {
+    return loop.index > 0 ? loop.items[loop.index - 1]
+                          : Value::undefined("there is no previous item");
+  }
+  if (name == "nextitem") {
+    return loop.index + 1 < size ? loop.items[loop.index + 1]
+                                 : Value::undefined("there is no next item");
+  }
+  return std::nullopt;
+}
+
+// What getattr() finds.
+std::optional<Value> find_attribute(Context& context, const Value& value, std::string_view name) {
+  if (value.is_undefined()) context.fail_undefined(value);
+  if (Namespace* space = value.name_space()) {
+    const Value* found = space->find(name);
+    return found ? std::optional(*found) : std::nullopt;
+  }
+  if (const Loop* loop = value.loop()) {
+    if (auto found = loop_attribute(*loop, name)) return found;
+  }
+  if (const Builtin* method = find_method(value, name)) return context.method(value, method);
+  if (is_forbidden_method(value, name)) return Value::undefined(std::string(name));
+  if (is_missing_method(value, name)) {
+    context.unsupported("'{}' of a '{}'", printable(name), value.type_name());
+  }
+  if (value.macro()) context.unsupported("attribute '{}' of a macro", printable(name));
+  return std::nullopt;
+}
+
+Value missing(const Value& value, std::string_view name) {
+  return Value::undefined(fmt::format("{} object has no attribute {}", value.type_name(), name));
+}
+
+std::optional<size_t> place(int64_t index, size_t size) {
+  if (index < 0) index += static_cast<int64_t>(size);
+  if (index < 0 || index >= static_cast<int64_t>(size)) return std::nullopt;
+  return static_cast<size_t>(index);
+}
+
+bool is_indexable(const List& list) {
+  return list.flavor == Flavor::kList || list.flavor == Flavor::kTuple ||
+         list.flavor == Flavor::kRange;
+}
+
+bool is_hashable(const Value& value) {
+  if (const List* list = value.list()) {
+    return list->flavor == Flavor::kTuple &&
+           std::all_of(list->items.begin(), list->items.end(), is_hashable);
+  }
+  return !value.dict() && !value.name_space() && !value.loop();
+}
+
+// value[key] where Python does not raise.
+std::optional<Value> find_item(Context& context, const Value& value, const Value& key) {
+  if (const Dict* dict = value.dict()) {
+    const Value* found = is_hashable(key) ? dict->find(hash_key(context, key)) : nullptr;
+    return found ? std::optional(*found) : std::nullopt;
+  }
+  if (!key.is_int() && !key.is_bool()) return std::nullopt;
+  if (const List* list = value.list(); list && is_indexable(*list)) {
+    const auto at = place(key.as_int(), list->items.size());
+    return at ? std::optional(list->items[*at]) : std::nullopt;
+  }
+  if (const String* text = value.string()) {
+    context.spend_bytes(text->size());
+    const std::vector<size_t> offsets = character_offsets(text->text());
+    const auto at = place(key.as_int(), offsets.size() - 1);
+    if (at) return context.text(text->part(offsets[*at], offsets[*at + 1]));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Value get_attribute(Context& context, const Value& value, std::string_view name) {
+  if (auto found = find_attribute(context, value, name)) return *found;
+  if (const Dict* dict = value.dict()) {
+    if (const Value* found = dict->find("s" + std::string(name))) return *found;
+  }
+  return missing(value, name);
+}
+
+Value get_item(Context& context, const Value& value, const Value& key) {
+  if (value.is_undefined()) context.fail_undefined(value);
+  if (auto found = find_item(context, value, key)) return *found;
+  if (const String* name = key.string()) {
+    if (auto found = find_attribute(context, value, name->text())) return *found;
+    return missing(value, name->text());
+  }
+  return Value::undefined(fmt::format("{} object has no such element", value.type_name()));
+}
+
+namespace {
+
+// The indices of a slice over `size` elements, by Python's rules (slice.indices).
+std::vector<size_t> slice_indices(Context& context, size_t size, const Value& begin,
+                                  const Value& end, const Value& step) {
+  constexpr std::string_view kWhat = "slice indices";
+  const int64_t stride = step.is_none() ? 1 : to_index(context, step, kWhat);
+  if (stride == 0) context.fail("slice step cannot be zero");
+  const auto count = static_cast<int64_t>(size);
+  const int64_t lowest = stride < 0 ? -1 : 0;
+  const int64_t highest = stride < 0 ? count - 1 : count;
+  const auto bound = [&](const Value& value, int64_t missing_value) {
+    if (value.is_none()) return missing_value;
+    const int64_t index = to_index(context, value, kWhat);
+    return std::clamp(index < 0 ? std::max(index, -count - 1) + count : index, lowest, highest);
+  };
+  const int64_t first = bound(begin, stride < 0 ? highest : lowest);
+  const int64_t stop = bound(end, stride < 0 ? lowest : highest);
+  std::vector<size_t> indices;
+  for (int64_t i = first; stride < 0 ? i > stop : i < stop;) {
+    indices.push_back(static_cast<size_t>(i));
+    if (__builtin_add_overflow(i, stride, &i)) break;
+  }
+  return indices;
+}
+
+}  // namespace
+
+Value get_slice(Context& context, const Value& value, const Value& begin, const Value& end,
+                const Value& step) {
+  if (const List* list = value.list(); list && is_indexable(*list)) {
+    context.spend(1 + list->items.size() / 64);
+    std::vector<Value> items;
+    for (const size_t i : slice_indices(context, list->items.size(), begin, end, step)) {
+      items.push_back(list->items[i]);
+    }
+    return context.list(std::move(items), list->flavor);
+  }
+  if (const String* text = value.string()) {
+    context.spend_bytes(8 * text->size());
+    const std::vector<size_t> offsets = character_offsets(text->text());
+    String result;
+    for (const size_t i : slice_indices(context, offsets.size() - 1, begin, end, step)) {
+      result.append_part(*text, offsets[i], offsets[i + 1]);
+    }
+    return context.text(std::move(result));
+  }
+  if (value.is_undefined()) context.fail_undefined(value);
+  context.fail("'{}' object is not subscriptable by a slice", value.type_name());
+}
+
+}  // namespace adze::text::chat

@@ -1,0 +1,134 @@
+// Templates that would run or grow without end.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/error.h"
+#include "text/chat_template/chat_template.h"
+
+namespace adze::text {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string repeated(const std::string& text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+void expect_exhausted(const std::string& source, const Json& messages = Json::array()) {
+  SCOPED_TRACE(source.substr(0, 200));
+  try {
+    const auto prompt = ChatTemplate::compile(source, "limits").render(messages, {});
+    ADD_FAILURE() << "rendered " << prompt.text.size() << " bytes";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kResourceExhausted) << error.what();
+  }
+}
+
+TEST(TemplateLimits, Steps) {
+  expect_exhausted(
+      "{% for a in range(1000) %}{% for b in range(1000) %}{% for c in range(1000) %}"
+      "{% endfor %}{% endfor %}{% endfor %}");
+  expect_exhausted(
+      "{% set s = 'ab' * 1000000 %}{% for a in range(10000) %}"
+      "{% if 'abc' in s %}{% endif %}{% endfor %}");
+  expect_exhausted(
+      "{% set l = range(90000) | list %}{% for a in l %}{% if -1 in l %}{% endif %}"
+      "{% endfor %}");
+}
+
+TEST(TemplateLimits, Output) {
+  expect_exhausted("{% set s = 'x' * 1000000 %}{% for a in range(5) %}{{ s }}{% endfor %}");
+  expect_exhausted("{% macro m() %}{{ 'x' * 5000000 }}{% endmacro %}{% set y = m() %}");
+}
+
+TEST(TemplateLimits, Memory) {
+  expect_exhausted("{{ 'x' * 1000000000 }}");
+  expect_exhausted("{{ [1] * 1000000000 }}");
+  expect_exhausted("{{ range(1000000000) | length }}");
+  expect_exhausted(
+      "{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}"
+      "{% set ns.s = ns.s ~ ns.s %}{% endfor %}");
+  expect_exhausted(
+      "{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}"
+      "{% set ns.s = ns.s.replace('x', 'xxxxxxxxxxxx') %}{% endfor %}");
+  expect_exhausted(
+      "{% set ns = namespace(l=[1]) %}{% for i in range(60) %}"
+      "{% set ns.l = ns.l + ns.l %}{% endfor %}");
+  expect_exhausted("{{ ['a', 'b'] | tojson(indent=1000000) }}");
+  expect_exhausted("{{ ('a' * 60000) | list | join('b' * 60000) }}");
+  expect_exhausted("{{ ('a\n' * 60000) | indent(60000) }}");
+}
+
+TEST(TemplateLimits, Depth) {
+  expect_exhausted("{{ " + repeated("(", 5000) + "1" + repeated(")", 5000) + " }}");
+  expect_exhausted("{{ " + repeated("[", 5000) + "1" + repeated("]", 5000) + " }}");
+  expect_exhausted("{{ " + repeated("-", 5000) + "1 }}");
+  expect_exhausted("{{ " + repeated("not ", 5000) + "1 }}");
+  expect_exhausted("{{ 1" + repeated(" + 1", 5000) + " }}");
+  expect_exhausted("{{ a" + repeated(".a", 5000) + " }}");
+  expect_exhausted("{{ a" + repeated("|list", 5000) + " }}");
+  expect_exhausted("{{ 1" + repeated(" if 1 else 1", 5000) + " }}");
+  expect_exhausted(repeated("{% if 1 %}", 5000) + repeated("{% endif %}", 5000));
+  expect_exhausted("{% for " + repeated("(", 5000) + "a" + repeated(")", 5000) +
+                   " in [] %}{% endfor %}");
+  expect_exhausted("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}");
+  expect_exhausted(
+      "{% macro m() %}{% call m() %}{% endcall %}{{ caller() }}{% endmacro %}"
+      "{% call m() %}{% endcall %}");
+  expect_exhausted(
+      "{% set ns = namespace(l=[]) %}{% for i in range(9999) %}"
+      "{% set ns.l = [ns.l] %}{% endfor %}");
+  expect_exhausted("{% set ns = namespace() %}{% set ns.me = [ns] %}{{ ns }}");
+  Json nested = Json::array();
+  for (int i = 0; i < 5000; ++i) {
+    Json outer = Json::array();
+    outer.push_back(std::move(nested));
+    nested = std::move(outer);
+  }
+  expect_exhausted("x", nested);
+}
+
+// Nothing of these leaks or overflows the stack, which the sanitizers watch.
+TEST(TemplateLimits, CyclesAndChainsAreFreed) {
+  const auto chat = ChatTemplate::compile(
+      "{% set ns = namespace() %}{% set ns.me = ns %}{% macro m() %}{{ ns.m }}{% endmacro %}"
+      "{% set ns.m = m %}{% for i in [ns] %}{% set ns.loop = loop %}{% endfor %}"
+      "{% set chain = namespace(n=none) %}{% for i in range(20000) %}"
+      "{% set chain.n = namespace(n=chain.n) %}{% endfor %}done",
+      "cycles");
+  EXPECT_EQ(chat.render(Json::array(), {}).text, "done");
+}
+
+TEST(TemplateLimits, AnyBytesAreText) {
+  const auto chat = ChatTemplate::compile(
+      "{% set c = messages[0] %}{{ c }}{{ c | upper }}{{ c[1:] }}{{ c | trim }}{{ c.split() }}"
+      "{{ c | tojson }}{{ c | length }}",
+      "bytes");
+  const std::string stray = "a\xff\x80 \xe6\x97 \xf0\x9f";
+  const auto prompt = chat.render(Json::array({stray}), {});
+  EXPECT_EQ(prompt.text.substr(0, stray.size()), stray);
+}
+
+TEST(TemplateLimits, ThreadsShareATemplate) {
+  const auto chat =
+      ChatTemplate::compile("{% for m in messages %}{{ m ~ loop.index }},{% endfor %}", "threads");
+  std::vector<std::thread> threads;
+  std::vector<std::string> results(4);
+  for (size_t i = 0; i < results.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (int run = 0; run < 50; ++run) {
+        results[i] = chat.render(Json::array({"a", "b", std::to_string(i)}), {}).text;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(results[i], "a1,b2," + std::to_string(i) + "3,");
+  }
+}
+
+}  // namespace
+}  // namespace adze::text
