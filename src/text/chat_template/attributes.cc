@@ -35,6 +35,7 @@ std::optional<Value> loop_attribute(const Loop& loop, std::string_view name) {
 std::optional<Value> find_attribute(Context& context, const Value& value, std::string_view name) {
   if (value.is_undefined()) context.fail_undefined(value);
   if (Namespace* space = value.name_space()) {
+    context.spend(1 + space->attributes.size() / 32);
     const Value* found = space->find(name);
     return found ? std::optional(*found) : std::nullopt;
   }

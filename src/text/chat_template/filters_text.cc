@@ -171,8 +171,11 @@ Value to_int(Call& call) {
   if (call.self.is_undefined()) context.fail_undefined(call.self);
   if (call.self.string()) {
     std::string text = stripped_text(context, *call.self.string());
-    if (text.starts_with('+')) text.erase(0, 1);
+    if (text.starts_with('+') && !text.starts_with("+-")) text.erase(0, 1);
     const int64_t base = call.has(1) ? to_index(context, call[1], "base") : 10;
+    const char prefix = text.size() > 2 && text[0] == '0' ? static_cast<char>(text[1] | 0x20) : '0';
+    const int64_t prefix_base = prefix == 'x' ? 16 : prefix == 'o' ? 8 : prefix == 'b' ? 2 : 0;
+    if (prefix_base == base && text[2] != '-') text.erase(0, 2);
     if (base < 2 || base > 36) context.unsupported("int() with base {}", base);
     if (const auto value = parse_int(text, static_cast<int>(base))) return Value(*value, input);
     const auto number = parse_float(text);

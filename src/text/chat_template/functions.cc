@@ -56,7 +56,7 @@ std::vector<Pair> collect(Call& call) {
     entries = source.dict()->entries;
   }
   for (const auto& [name, value] : call.raw.keywords) {
-    entries.emplace_back(call.context.text(name), value);
+    entries.emplace_back(call.context.text(name, true), value);  // it may come from **input
   }
   return entries;
 }

@@ -97,7 +97,7 @@ Value Interpreter::evaluate(const Expression& node) {
 
 Value Interpreter::evaluate_name(const Expression& node) {
   for (Scope* scope = scope_; scope; scope = scope->parent) {
-    context_.spend();
+    context_.spend(1 + scope->variables.size() / 32);
     if (const Value* found = scope->find(node.name)) return *found;
   }
   if (const Builtin* function = find_function(node.name)) return Value(function);
@@ -268,7 +268,8 @@ Value Interpreter::call_macro(const Macro& macro, Arguments arguments) {
   context_.set_line(line);
   if (node.uses_kwargs) {
     std::vector<Pair> entries;
-    for (auto& [name, value] : keywords) entries.emplace_back(context_.text(name), value);
+    // A keyword may come from **input.
+    for (auto& [name, value] : keywords) entries.emplace_back(context_.text(name, true), value);
     define("kwargs", context_.dict(std::move(entries)));
   } else if (!keywords.empty()) {
     context_.fail("macro '{}' takes no keyword argument '{}'", node.name,

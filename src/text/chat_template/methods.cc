@@ -371,7 +371,25 @@ Value cycle(Call& call) {
   return choices[call.self.loop()->index % choices.size()];
 }
 
+bool holds_loop(Context& context, const Value& value) {
+  context.spend();
+  const auto inside = [&](const Value& item) { return holds_loop(context, item); };
+  if (const List* list = value.list()) {
+    return std::any_of(list->items.begin(), list->items.end(), inside);
+  }
+  if (const Dict* dict = value.dict()) {
+    return std::any_of(dict->entries.begin(), dict->entries.end(), [&](const Pair& entry) {
+      return inside(entry.first) || inside(entry.second);
+    });
+  }
+  return value.loop() || (value.method() && inside(value.method()->self));
+}
+
 Value changed(Call& call) {
+  for (const Value& argument : call.raw.positional) {
+    // A loop that remembers itself would never be freed.
+    if (holds_loop(call.context, argument)) call.context.unsupported("loop.changed() of a loop");
+  }
   auto& last = call.self.loop()->last_changed;
   const std::vector<Value>& now = call.raw.positional;
   const bool same =

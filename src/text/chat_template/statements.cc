@@ -13,6 +13,7 @@ String Interpreter::run(const Body& body) {
 }
 
 void Interpreter::define(std::string_view name, Value value) {
+  context_.spend(1 + scope_->variables.size() / 32);
   if (Value* known = scope_->find(name)) {
     *known = std::move(value);
   } else {
@@ -41,6 +42,7 @@ void Interpreter::assign(const Target& target, const Value& value) {
       }
     }
     if (!space.name_space()) context_.fail("cannot assign attribute on non-namespace object");
+    context_.spend(1 + space.name_space()->attributes.size() / 32);
     context_.charge(sizeof(space.name_space()->attributes[0]) + target.attribute.size());
     if (Value* known = space.name_space()->find(target.attribute)) {
       *known = value;

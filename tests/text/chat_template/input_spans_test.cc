@@ -47,6 +47,8 @@ TEST(InputSpans, FollowTheBytesThroughOperations) {
       {"{{ ('<' ~ c[1:3]) | escape }}", "&lt;[Hi]"},
       {"{{ ('\n' ~ c[1:3]) | indent(1) }}", "\n [Hi]"},
       {"{{ ('ab ' ~ c[1:3]) | title }}", "Ab [Hi]"},
+      {"{% macro f() %}{{ kwargs | list | join }}{% endmacro %}{{ f(**{c[1:3]: 1}) }}", "[Hi]"},
+      {"{{ dict(**{c[1:3]: 1}) | first }}", "[Hi]"},
       // What cannot be followed is input as a whole.
       {"{{ [c[1:3]] | tojson }}", "[[\"Hi\"]]"},
       {"{{ ['x', c[1:3]] }}", "[['x', 'Hi']]"},

@@ -39,6 +39,12 @@ TEST(TemplateLimits, Steps) {
       "{% endfor %}");
 }
 
+TEST(TemplateLimits, ManyNames) {
+  std::string source;
+  for (int i = 0; i < 20000; ++i) source += "{% set v" + std::to_string(i) + " = 1 %}";
+  expect_exhausted(source);
+}
+
 TEST(TemplateLimits, Output) {
   expect_exhausted("{% set s = 'x' * 1000000 %}{% for a in range(5) %}{{ s }}{% endfor %}");
   expect_exhausted("{% macro m() %}{{ 'x' * 5000000 }}{% endmacro %}{% set y = m() %}");
@@ -96,6 +102,7 @@ TEST(TemplateLimits, CyclesAndChainsAreFreed) {
   const auto chat = ChatTemplate::compile(
       "{% set ns = namespace() %}{% set ns.me = ns %}{% macro m() %}{{ ns.m }}{% endmacro %}"
       "{% set ns.m = m %}{% for i in [ns] %}{% set ns.loop = loop %}{% endfor %}"
+      "{% for i in [1] %}{% set ns.last = loop.changed([i]) %}{% endfor %}"
       "{% set chain = namespace(n=none) %}{% for i in range(20000) %}"
       "{% set chain.n = namespace(n=chain.n) %}{% endfor %}done",
       "cycles");
