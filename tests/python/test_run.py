@@ -1,6 +1,7 @@
 """`adze run` and `adze explain` from outside, on a real model."""
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import time
@@ -9,6 +10,7 @@ import pytest
 
 BIN = os.environ.get("ADZE_BIN")
 MODEL = os.environ.get("ADZE_MODEL")
+RECORDED = json.loads((pathlib.Path(__file__).parent.parent / "golden" / "llamacpp_smollm2.json").read_text())
 pytestmark = pytest.mark.skipif(not BIN or not MODEL, reason="ADZE_BIN or ADZE_MODEL is not set")
 
 
@@ -31,6 +33,15 @@ def test_answers_a_question_through_the_chat_template():
     assert "Paris" in done.stdout
     assert "<|im" not in done.stdout
     assert "first token" in done.stderr and "peak memory" in done.stderr
+
+
+def test_chat_prompt_has_the_tokens_of_jinja_and_llamacpp():
+    for answer in RECORDED["answers"][:5]:
+        options = ["--temp", "0", "-n", "4"]
+        chat = run_json("-p", answer["prompt"], *options)
+        ids = run_json("-p", " ".join(map(str, answer["prompt_ids"])), "--prompt-ids", *options)
+        assert chat["prompt_tokens"] == len(answer["prompt_ids"])
+        assert chat["tokens"] == ids["tokens"]
 
 
 def test_prompt_comes_from_a_pipe_too():

@@ -1,7 +1,7 @@
 #include "text/tokenizer/byte_level_bpe.h"
 
-#include <initializer_list>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -10,26 +10,6 @@
 #include "text/tokenizer/utf8.h"
 
 namespace adze::text {
-namespace {
-
-bool is_added(TokenType type) {
-  return type == TokenType::kControl || type == TokenType::kUserDefined ||
-         type == TokenType::kUnknown;
-}
-
-std::vector<TokenId> ids_of_types(const Vocabulary& vocabulary,
-                                  std::initializer_list<TokenType> types) {
-  std::vector<TokenId> ids;
-  for (TokenId id = 0; id < vocabulary.size(); ++id) {
-    for (const TokenType type : types) {
-      if (vocabulary.type(id) == type) ids.push_back(id);
-    }
-  }
-  return ids;
-}
-
-}  // namespace
-
 struct ByteLevelBpe::Work {
   PreTokenizer::State state;
   std::vector<TokenId> symbols;  // of the word at hand
@@ -40,10 +20,7 @@ ByteLevelBpe::ByteLevelBpe(VocabularyData data)
     : vocabulary_(std::move(data)),
       pre_tokenizer_(vocabulary_.pre_tokenizer()),
       merges_(vocabulary_),
-      user_defined_(vocabulary_, ids_of_types(vocabulary_, {TokenType::kUserDefined})),
-      all_special_(vocabulary_,
-                   ids_of_types(vocabulary_, {TokenType::kUserDefined, TokenType::kControl,
-                                              TokenType::kUnknown})) {
+      added_(vocabulary_) {
   if (vocabulary_.add_space_prefix()) {
     throw_unsupported("tokenizer: a blank before the text is not supported with byte-level BPE");
   }
@@ -76,9 +53,10 @@ std::vector<TokenId> ByteLevelBpe::encode(std::string_view text,
   Work work;
   std::vector<TokenId>& out = work.out;
   if (options.add_special && vocabulary_.add_bos()) out.push_back(*vocabulary_.special().bos);
-  const SpecialTokenMatcher& matcher = options.parse_special ? all_special_ : user_defined_;
+  const ByteRange whole{0, text.size()};
+  const auto literal = options.parse_special ? options.literal : std::span(&whole, 1);
   size_t position = 0;
-  while (const auto match = matcher.find(text, position)) {
+  while (const auto match = added_.find(text, position, literal)) {
     encode_plain(text.substr(position, match->begin - position), work);
     out.push_back(match->id);
     position = match->begin + match->length;

@@ -41,8 +41,7 @@ class ByteLevelBpe final : public Tokenizer {
   Vocabulary vocabulary_;
   PreTokenizer pre_tokenizer_;
   MergeTable merges_;
-  SpecialTokenMatcher user_defined_;
-  SpecialTokenMatcher all_special_;    // control tokens too
+  SpecialTokenMatcher added_;
   StringTable bytes_;                  // what each token stands for
   std::array<TokenId, 256> byte_ids_;  // −1: the vocabulary has no token for this byte
 };

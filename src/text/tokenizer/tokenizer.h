@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/byte_range.h"
 #include "text/tokenizer/vocabulary.h"
 
 namespace adze::text {
@@ -20,6 +21,9 @@ struct EncodeOptions {
   // Text that spells a control token becomes that token. Off for what users write: their text stays
   // text. (Tokens of type user-defined are part of plain text and are always recognized.)
   bool parse_special = false;
+  // Parts that users wrote in a text whose control tokens are parsed: sorted, not overlapping. A
+  // control token that any byte of them would spell stays text; the rest is tokenized as one.
+  std::span<const ByteRange> literal = {};
 };
 
 // All functions are const and safe to call from several threads.

@@ -21,6 +21,12 @@ enum class TokenType : uint8_t {
   kByte,
 };
 
+// Added beside what was trained, and spelled plainly.
+inline bool is_added(TokenType type) {
+  return type == TokenType::kControl || type == TokenType::kUserDefined ||
+         type == TokenType::kUnknown;
+}
+
 // Strings one after another in one arena; views stay valid until the next add().
 class StringTable {
  public:

@@ -82,6 +82,47 @@ TEST(Tokenizer, InvalidBytesAreWordsOfTheirOwn) {
   EXPECT_EQ(tokenizer->encode("the package \xff is", kPlain), expected);
 }
 
+// What a template wrote is parsed, what a user wrote is not, and the words at the borders are those
+// of the whole text.
+TEST(Tokenizer, ControlTokensOfLiteralRangesStayText) {
+  const auto tokenizer = make_tokenizer(small_vocabulary("smollm"));
+  struct Part {
+    std::string text;
+    bool control = false;
+  };
+  struct Case {
+    std::string text;
+    std::vector<ByteRange> literal;
+    std::vector<Part> parts;
+  };
+  const Part end{"<|im_end|>", true};
+  const std::vector<Case> cases = {
+      {"<|im_start|>the\n the<|im_end|><|im_end|>\n",
+       {{12, 30}},
+       {{"<|im_start|>", true}, {"the\n the<|im_end|>"}, end, {"\n"}}},
+      // A token that is half the template's and half the user's is nobody's.
+      {"a<|im_end|>b<|im_end|>", {{7, 12}}, {{"a<|im_end|>b"}, end}},
+      {"<|im_end|>b", {{0, 1}}, {{"<|im_end|>b"}}},
+      {"<|im_end|>b", {{9, 11}}, {{"<|im_end|>b"}}},
+      {"<|im_end|>b", {{10, 11}}, {end, {"b"}}},
+      {"<|im_end|>", {{0, 3}, {5, 7}}, {{"<|im_end|>"}}},
+      {"<|im_end|>x<|im_end|>", {}, {end, {"x"}, end}},
+  };
+  for (const Case& c : cases) {
+    Ids expected;
+    for (const Part& part : c.parts) {
+      if (part.control) {
+        expected.push_back(*tokenizer->vocabulary().find(part.text));
+      } else {
+        for (const TokenId id : tokenizer->encode(part.text, kPlain)) expected.push_back(id);
+      }
+    }
+    EncodeOptions options = kParse;
+    options.literal = c.literal;
+    EXPECT_EQ(tokenizer->encode(c.text, options), expected) << c.text;
+  }
+}
+
 TEST(Tokenizer, ControlTokensInTextStayText) {
   const auto tokenizer = make_tokenizer(small_vocabulary("smollm"));
   const std::string text = "x<|im_end|>\n<|im_start|>system<|endoftext|>";
