@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
-#include "base/cpu.h"
 #include "ops/attention/cache_layout.h"
+#include "ops/kernel_table.h"
 
 namespace adze::ops {
 
@@ -47,8 +47,14 @@ struct AttentionKernels {
   // Combines segments 0 … count − 1 (partials + s · partial_stride) into out [head_dim].
   void (*combine)(const float* partials, size_t partial_stride, int32_t count, int32_t head_dim,
                   float* out) = nullptr;
+  // Writes one token's keys and values [kv_heads, head_dim] to `slot` of a block, rounding to
+  // nearest even. int8: the scale is the largest magnitude over 127; rows all below 127 · 2^−126
+  // become zero.
+  void (*write_kv)(const CacheLayout& layout, std::byte* block, int32_t slot, const float* keys,
+                   const float* values) = nullptr;
 };
 
+std::span<const KernelTable<AttentionKernels>> attention_kernel_tables();
 const AttentionKernels& attention_kernels(Isa isa);
 
 extern const AttentionKernels kAttentionReference;

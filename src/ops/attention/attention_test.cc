@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/runnable_kernels.h"
 #include "tensor/dtype.h"
 
 namespace adze::ops {
@@ -20,19 +21,8 @@ extern const AttentionKernels kAttentionEmulated;  // the AVX-512 kernels throug
 
 namespace {
 
-struct NamedKernels {
-  std::string name;
-  const AttentionKernels* kernels;
-};
-
-std::vector<NamedKernels> runnable_kernels() {
-  std::vector<NamedKernels> found = {{"reference", &kAttentionReference}};
-  if (isa_available(Isa::kAvx2)) {
-    found.push_back({"avx2", &kAttentionAvx2});
-    found.push_back({"avx512 emulated", &kAttentionEmulated});
-  }
-  if (isa_available(Isa::kAvx512)) found.push_back({"avx512", &kAttentionAvx512});
-  return found;
+std::vector<NamedKernels<AttentionKernels>> runnable() {
+  return runnable_kernels(attention_kernel_tables(), kAttentionEmulated);
 }
 
 // A sequence in a cache whose blocks lie in random order.
@@ -60,9 +50,9 @@ struct Sequence {
     std::shuffle(order.begin(), order.end(), random);
     for (const size_t b : order) blocks.push_back(memory.data() + b * layout.block_bytes());
     for (int32_t t = 0; t < count; ++t) {
-      write_kv(layout, blocks[static_cast<size_t>(t / kCacheTokens)], t % kCacheTokens,
-               keys.data() + static_cast<size_t>(t) * row,
-               values.data() + static_cast<size_t>(t) * row);
+      kAttentionReference.write_kv(layout, blocks[static_cast<size_t>(t / kCacheTokens)],
+                                   t % kCacheTokens, keys.data() + static_cast<size_t>(t) * row,
+                                   values.data() + static_cast<size_t>(t) * row);
     }
     if (dtype == CacheDType::kBF16) {
       for (float& v : keys) v = bf16_to_f32(f32_to_bf16(v));
@@ -176,7 +166,7 @@ TEST_P(AttentionTest, TilesAndInstructionSetsDoNotChangeBits) {
                                 alone.data() + r * 80};
       attend(kAttentionReference, sequence.tile(0, {&row, 1}));
     }
-    for (const NamedKernels& k : runnable_kernels()) {
+    for (const auto& k : runnable()) {
       for (size_t size = 1; size <= kRows; ++size) {
         std::vector<float> out(size * 80);
         std::vector<AttentionRow> rows;
@@ -198,6 +188,32 @@ INSTANTIATE_TEST_SUITE_P(CacheDTypes, AttentionTest,
                          [](const auto& suite) {
                            return std::string(cache_dtype_name(suite.param));
                          });
+
+// Ordinary rows, and what rounding treats apart: ties, subnormal numbers, infinities, NaN, zeros.
+TEST(WriteKv, IsTheSameEverywhere) {
+  std::mt19937 random(9);
+  std::normal_distribution<float> normal;
+  std::vector<float> keys(2 * 48);
+  std::vector<float> values(keys.size());
+  for (float& v : keys) v = normal(random);
+  for (float& v : values) v = normal(random);
+  const float odd[] = {0x1.01p0f,  0x1.03p0f, 0x1.0100002p0f, -0.0f, 0x1p-130f, HUGE_VALF,
+                       -HUGE_VALF, NAN,       0x1.fffffep127f};
+  std::copy(std::begin(odd), std::end(odd), keys.begin() + 48);
+  std::copy(std::begin(odd), std::end(odd), values.begin() + 53);
+  for (const CacheDType dtype : {CacheDType::kF32, CacheDType::kBF16, CacheDType::kI8}) {
+    const CacheLayout layout{dtype, 2, 48};
+    for (const int32_t slot : {0, 1, 30, 31}) {
+      std::vector<std::byte> expected(layout.block_bytes());
+      kAttentionReference.write_kv(layout, expected.data(), slot, keys.data(), values.data());
+      for (const auto& k : runnable()) {
+        std::vector<std::byte> block(layout.block_bytes());
+        k.kernels->write_kv(layout, block.data(), slot, keys.data(), values.data());
+        EXPECT_TRUE(block == expected) << k.name << ", " << cache_dtype_name(dtype);
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace adze::ops

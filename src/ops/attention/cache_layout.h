@@ -45,9 +45,4 @@ struct CacheLayout {
   size_t block_bytes() const { return head_bytes() * static_cast<size_t>(kv_heads); }
 };
 
-// Writes one token's keys and values [kv_heads, head_dim] to `slot` of a block, rounding to nearest
-// even. int8: the scale is the largest magnitude over 127; rows all below 127 · 2^−126 become zero.
-void write_kv(const CacheLayout& layout, std::byte* block, int32_t slot, const float* keys,
-              const float* values);
-
 }  // namespace adze::ops

@@ -11,11 +11,13 @@
 namespace adze::ops::generic {
 
 // Keys a row sees in the segment that begins at token `begin`.
+template <class V>
 inline int32_t visible(const AttentionRow& row, int32_t begin) {
   const int32_t count = row.position + 1 - begin;
   return count < 0 ? 0 : count < kSegmentTokens ? count : kSegmentTokens;
 }
 
+template <class V>
 inline const std::byte* head_base(const AttentionTile& tile, int32_t block) {
   return tile.blocks[static_cast<size_t>(block)] + tile.layer_offset +
          tile.layout->head_bytes() * static_cast<size_t>(tile.kv_head);
@@ -56,7 +58,7 @@ inline void weigh_values(const AttentionTile& tile, int32_t first_block, int32_t
                          typename V::F* acc) {
   const int32_t dims = tile.layout->head_dim;
   for (int32_t t = from; t < to;) {
-    const std::byte* head = head_base(tile, first_block + t / kCacheTokens);
+    const std::byte* head = head_base<V>(tile, first_block + t / kCacheTokens);
     const std::byte* values = head + tile.layout->keys_bytes();
     const int32_t end =
         (t / kCacheTokens + 1) * kCacheTokens < to ? (t / kCacheTokens + 1) * kCacheTokens : to;
@@ -119,15 +121,15 @@ inline void segment_rows(const AttentionTile& tile, const AttentionRow* rows, in
   int32_t most = 0;
   int32_t least = kSegmentTokens;
   for (int r = 0; r < R; ++r) {
-    count[r] = visible(rows[r], begin);
+    count[r] = visible<V>(rows[r], begin);
     most = count[r] > most ? count[r] : most;
     least = count[r] < least ? count[r] : least;
   }
   const typename V::F scale = V::broadcast(tile.scale);
   for (int32_t t = 0; t < most; t += 16) {
     typename V::F score[R];
-    score_lanes<V, R>(tile, head_base(tile, first_block + t / kCacheTokens), t % kCacheTokens, rows,
-                      score);
+    score_lanes<V, R>(tile, head_base<V>(tile, first_block + t / kCacheTokens), t % kCacheTokens,
+                      rows, score);
     for (int r = 0; r < R; ++r) {
       V::store(scores + static_cast<size_t>(r) * kStride + t, V::mul(score[r], scale));
     }

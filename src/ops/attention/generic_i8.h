@@ -109,7 +109,7 @@ struct WeightCodes {
     for (int32_t i = 0; i < kSegmentTokens / 2; ++i) row[i] = 0;
     typename V::F highest = V::zero();
     for (int32_t t = 0; t < count; t += 16) {
-      const std::byte* head = head_base(tile, first_block + t / kCacheTokens);
+      const std::byte* head = head_base<V>(tile, first_block + t / kCacheTokens);
       const float* scales = token_scales<V>(tile, head) + kCacheTokens + t % kCacheTokens;
       const typename V::F product = V::mul(V::load(weights + t), V::load(scales));
       V::store(weights + t, product);
@@ -135,7 +135,7 @@ inline void weigh_values_i8(const AttentionTile& tile, int32_t first_block, int3
                             int32_t most, const WeightCodes<V, R>& weights, typename V::I* sum) {
   const int32_t dims = tile.layout->head_dim;
   for (int32_t begin = 0; begin < most; begin += kCacheTokens) {
-    const std::byte* head = head_base(tile, first_block + begin / kCacheTokens);
+    const std::byte* head = head_base<V>(tile, first_block + begin / kCacheTokens);
     const auto* values = reinterpret_cast<const uint32_t*>(head + tile.layout->keys_bytes()) + dim;
     const int32_t end = begin + kCacheTokens < most ? begin + kCacheTokens : most;
     for (int32_t t = begin; t < end; t += 4, values += dims) {
@@ -161,14 +161,14 @@ inline void segment_rows_i8(const AttentionTile& tile, const AttentionRow* rows,
   int32_t count[R];
   int32_t most = 0;
   for (int r = 0; r < R; ++r) {
-    count[r] = visible(rows[r], begin);
+    count[r] = visible<V>(rows[r], begin);
     most = count[r] > most ? count[r] : most;
   }
   if (most == 0) return;
   const QueryCodes<V, R> queries(tile, rows);
   for (int32_t t = 0; t < most; t += 16) {
     typename V::F score[R];
-    score_lanes_i8<V, R>(tile, head_base(tile, first_block + t / kCacheTokens), t % kCacheTokens,
+    score_lanes_i8<V, R>(tile, head_base<V>(tile, first_block + t / kCacheTokens), t % kCacheTokens,
                          queries, score);
     for (int r = 0; r < R; ++r) V::store(scores + static_cast<size_t>(r) * kStride + t, score[r]);
   }

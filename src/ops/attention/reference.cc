@@ -1,9 +1,11 @@
+#include "ops/attention/generic_write.h"
 #include "ops/attention/segment.h"
 #include "ops/simd/scalar.h"
 
 namespace adze::ops {
 
 const AttentionKernels kAttentionReference = {generic::segment<simd::Scalar>,
-                                              generic::combine<simd::Scalar>};
+                                              generic::combine<simd::Scalar>,
+                                              generic::write_kv<simd::Scalar>};
 
 }  // namespace adze::ops

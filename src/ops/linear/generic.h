@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "ops/linear/linear.h"
-#include "ops/simd/exp.h"
 
 namespace adze::ops::generic {
 
@@ -369,22 +368,6 @@ void quantize_plane(const QuantizedLayout& layout, const float* x, std::byte* ou
     for (int64_t k = 0; k < 16; ++k) sum += codes[16 * s + k];
     sums[s] = sum;
   }
-}
-
-template <class V>
-void silu_multiply(const float* gate, const float* up, int64_t count, float* out) {
-  int64_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    V::store(out + i, V::mul(simd::silu<V>(V::load(gate + i)), V::load(up + i)));
-  }
-  if (i == count) return;
-  alignas(64) float tail[2][16] = {};
-  for (int64_t t = 0; t < count - i; ++t) {
-    tail[0][t] = gate[i + t];
-    tail[1][t] = up[i + t];
-  }
-  V::store(tail[0], V::mul(simd::silu<V>(V::load(tail[0])), V::load(tail[1])));
-  for (int64_t t = 0; t < count - i; ++t) out[i + t] = tail[0][t];
 }
 
 }  // namespace adze::ops::generic

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cassert>
-
 namespace adze::ops {
 
 size_t linear_scratch_bytes(int64_t columns) {
@@ -20,17 +18,15 @@ void LinearKernels::quantize_row(const QuantizedLayout& layout, const float* x, 
   if (layout.planes == 2) quantize_plane(layout, rest, out + layout.plane_bytes(), nullptr);
 }
 
-const LinearKernels& linear_kernels(Isa isa) {
-  switch (isa) {
-    case Isa::kReference:
-      return kLinearReference;
-    case Isa::kAvx2:
-      return kLinearAvx2;
-    case Isa::kAvx512:
-      return kLinearAvx512;
-  }
-  assert(false && "unknown ISA");
-  return kLinearReference;
+std::span<const KernelTable<LinearKernels>> linear_kernel_tables() {
+  static constexpr KernelTable<LinearKernels> kTables[] = {
+#define ADZE_KERNELS(isa, table) {Isa::isa, &table},
+#include "ops/linear/kernels.inc"
+#undef ADZE_KERNELS
+  };
+  return kTables;
 }
+
+const LinearKernels& linear_kernels(Isa isa) { return kernels_for(linear_kernel_tables(), isa); }
 
 }  // namespace adze::ops

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cpu.h"
+#include "ops/kernel_table.h"
 #include "ops/linear/packed.h"
 
 namespace adze::ops {
@@ -68,8 +68,6 @@ struct LinearKernels {
   // nearest even. `rest`, unless null, gets x − code · scale; it may be x.
   void (*quantize_plane)(const QuantizedLayout& layout, const float* x, std::byte* out,
                          float* rest) = nullptr;
-  // out[i] = silu(gate[i]) · up[i]
-  void (*silu_multiply)(const float* gate, const float* up, int64_t count, float* out) = nullptr;
   // "q4 affine g32 f16 × int8, avx2 tiles of 4 rows"
   std::string describe(const PackedFormat& format, bool quantized_rows) const;
   // All planes of a row. `rest` holds `columns` floats of scratch; it is used with two planes only.
@@ -77,9 +75,10 @@ struct LinearKernels {
                     float* rest) const;
 };
 
+std::span<const KernelTable<LinearKernels>> linear_kernel_tables();
 const LinearKernels& linear_kernels(Isa isa);
 
-// The inner tables, one per kernel file.
+// The tables, one per kernel file.
 extern const LinearKernels kLinearReference;
 extern const LinearKernels kLinearAvx2;
 extern const LinearKernels kLinearAvx512;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "ops/runnable_kernels.h"
 
 namespace adze::ops {
 
@@ -23,17 +24,8 @@ constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,    DType::kBF16,   
                                   DType::kQ2_K, DType::kQ3_K,   DType::kQ4_K,   DType::kQ5_K,
                                   DType::kQ6_K, DType::kIQ4_NL, DType::kIQ4_XS, DType::kMXFP4};
 
-struct NamedKernels {
-  std::string name;
-  const LinearKernels* kernels;
-};
-
-std::vector<NamedKernels> runnable_kernels() {
-  std::vector<NamedKernels> found = {{"reference", &kLinearReference}};
-  if (isa_available(Isa::kAvx2)) found.push_back({"avx2", &kLinearAvx2});
-  if (isa_available(Isa::kAvx2)) found.push_back({"avx512 emulated", &kLinearEmulated});
-  if (isa_available(Isa::kAvx512)) found.push_back({"avx512", &kLinearAvx512});
-  return found;
+std::vector<NamedKernels<LinearKernels>> runnable() {
+  return runnable_kernels(linear_kernel_tables(), kLinearEmulated);
 }
 
 // Random blocks with sane scales: the bytes that hold 16-bit floats or exponents are set apart.
@@ -206,7 +198,7 @@ TEST(Linear, EveryKernelGivesTheSameBits) {
       for (const bool int8 : {false, true}) {
         if (int8 && !takes_int8(dtype)) continue;
         const std::vector<float> expected = problem.whole(kLinearReference, int8);
-        for (const NamedKernels& k : runnable_kernels()) {
+        for (const auto& k : runnable()) {
           expect_same_bits(problem.whole(*k.kernels, int8), expected,
                            std::string(dtype_info(dtype).name) + " " + k.name + " group " +
                                std::to_string(group) + (int8 ? " int8" : " f32"));
@@ -219,7 +211,7 @@ TEST(Linear, EveryKernelGivesTheSameBits) {
 TEST(Linear, RowsPanelsAndResidualDoNotChangeBits) {
   for (const DType dtype : {DType::kQ4_1, DType::kQ8_0, DType::kQ4_K, DType::kQ6_K, DType::kF32}) {
     const Matrix w(dtype, 53, 256, 3);
-    for (const NamedKernels& k : runnable_kernels()) {
+    for (const auto& k : runnable()) {
       const Problem problem(w, 33, 256, *k.kernels);
       for (const bool int8 : {false, true}) {
         if (int8 && !takes_int8(dtype)) continue;
@@ -291,7 +283,7 @@ TEST(Quantize, RowsAreNearestCodesAndTheSameEverywhere) {
         const float scale = scales[k / group];
         EXPECT_LE(std::fabs(codes[k] * scale - value), 0.5001f * scale);
       }
-      for (const NamedKernels& k : runnable_kernels()) {
+      for (const auto& k : runnable()) {
         std::vector<std::byte> out(layout.row_bytes());
         k.kernels->quantize_row(layout, x.data() + r * columns, out.data(), nullptr);
         EXPECT_TRUE(std::equal(
@@ -324,7 +316,7 @@ TEST(Quantize, TwoPlanesHoldFifteenBits) {
     }
     EXPECT_NEAR(value, x[static_cast<size_t>(k)], highest / (127 * 2 * 127 * 2 - 1000));
   }
-  for (const NamedKernels& k : runnable_kernels()) {
+  for (const auto& k : runnable()) {
     std::vector<std::byte> out(layout.row_bytes());
     k.kernels->quantize_row(layout, x.data(), out.data(), rest.data());
     for (int plane = 0; plane < 2; ++plane) {
@@ -334,25 +326,6 @@ TEST(Quantize, TwoPlanesHoldFifteenBits) {
           std::equal(out.begin() + begin, out.begin() + begin + used, expected.begin() + begin))
           << k.name;
     }
-  }
-}
-
-TEST(SiluMultiply, IsAccurateAndTheSameEverywhere) {
-  std::vector<float> gate;
-  for (int i = -300; i <= 300; ++i) gate.push_back(static_cast<float>(i) / 3.0f);
-  const std::vector<float> up(gate.size(), 1.0f);
-  std::vector<float> expected(gate.size());
-  kLinearReference.silu_multiply(gate.data(), up.data(), static_cast<int64_t>(gate.size()),
-                                 expected.data());
-  for (size_t i = 0; i < gate.size(); ++i) {
-    const double x = gate[i];
-    EXPECT_NEAR(expected[i], x / (1 + std::exp(-x)),
-                4e-7 * std::fabs(x / (1 + std::exp(-x))) + 1e-33);
-  }
-  for (const NamedKernels& k : runnable_kernels()) {
-    std::vector<float> out(gate.size());
-    k.kernels->silu_multiply(gate.data(), up.data(), static_cast<int64_t>(gate.size()), out.data());
-    expect_same_bits(out, expected, k.name);
   }
 }
 

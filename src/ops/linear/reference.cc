@@ -7,7 +7,6 @@ const LinearKernels kLinearReference = {
     Isa::kReference,
     generic::linear<simd::Scalar>,
     generic::quantize_plane<simd::Scalar>,
-    generic::silu_multiply<simd::Scalar>,
 };
 
 }  // namespace adze::ops

@@ -7,7 +7,6 @@ const LinearKernels kLinearAvx2 = {
     Isa::kAvx2,
     generic::linear<simd::Avx2>,
     generic::quantize_plane<simd::Avx2>,
-    generic::silu_multiply<simd::Avx2>,
 };
 
 }  // namespace adze::ops

@@ -7,7 +7,6 @@ const LinearKernels kLinearAvx512 = {
     Isa::kAvx512,
     generic::linear<simd::Avx512>,
     generic::quantize_plane<simd::Avx512>,
-    generic::silu_multiply<simd::Avx512>,
 };
 
 }  // namespace adze::ops

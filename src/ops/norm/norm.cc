@@ -2,9 +2,15 @@
 
 namespace adze::ops {
 
-const NormKernels& norm_kernels(Isa isa) {
-  if (isa == Isa::kAvx512) return kNormAvx512;
-  return isa == Isa::kAvx2 ? kNormAvx2 : kNormReference;
+std::span<const KernelTable<NormKernels>> norm_kernel_tables() {
+  static constexpr KernelTable<NormKernels> kTables[] = {
+#define ADZE_KERNELS(isa, table) {Isa::isa, &table},
+#include "ops/norm/kernels.inc"
+#undef ADZE_KERNELS
+  };
+  return kTables;
 }
+
+const NormKernels& norm_kernels(Isa isa) { return kernels_for(norm_kernel_tables(), isa); }
 
 }  // namespace adze::ops

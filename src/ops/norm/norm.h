@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
-#include "base/cpu.h"
+#include "ops/kernel_table.h"
 
 namespace adze::ops {
 
@@ -15,6 +16,7 @@ struct NormKernels {
                    float* out) = nullptr;
 };
 
+std::span<const KernelTable<NormKernels>> norm_kernel_tables();
 const NormKernels& norm_kernels(Isa isa);
 
 extern const NormKernels kNormReference;

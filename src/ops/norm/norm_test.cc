@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "ops/runnable_kernels.h"
+
 namespace adze::ops {
 
 extern const NormKernels kNormEmulated;  // the AVX-512 kernels through SIMDe
@@ -28,13 +30,10 @@ TEST(RmsNorm, FollowsItsDefinitionAndIsTheSameEverywhere) {
     for (size_t i = 0; i < x.size(); ++i) {
       EXPECT_NEAR(expected[i], x[i] * factor * w[i], 5e-7 * std::fabs(x[i] * factor * w[i]));
     }
-    std::vector<const NormKernels*> others;
-    if (isa_available(Isa::kAvx2)) others = {&kNormAvx2, &kNormEmulated};
-    if (isa_available(Isa::kAvx512)) others.push_back(&kNormAvx512);
-    for (const NormKernels* kernels : others) {
+    for (const auto& k : runnable_kernels(norm_kernel_tables(), kNormEmulated)) {
       std::vector<float> out(x.size());
-      kernels->rms_norm(x.data(), w.data(), 1e-5f, n, out.data());
-      EXPECT_EQ(out, expected) << n;
+      k.kernels->rms_norm(x.data(), w.data(), 1e-5f, n, out.data());
+      EXPECT_EQ(out, expected) << k.name << ", " << n;
     }
   }
 }

@@ -1,7 +1,6 @@
 #include "ops/rope/rope.h"
 
 #include <cmath>
-#include <cstring>
 
 namespace adze::ops {
 
@@ -20,23 +19,15 @@ void RopeFrequencies::fill(int64_t position, float* out) const {
   }
 }
 
-void rotate(const float* table, int32_t rotary_dim, int32_t head_dim, int32_t heads, const float* x,
-            float* out) {
-  const int32_t half = rotary_dim / 2;
-  const float* cosine = table;
-  const float* sine = table + half;
-  for (int32_t head = 0; head < heads; ++head, x += head_dim, out += head_dim) {
-    for (int32_t i = 0; i < half; ++i) {
-      const float first = x[i];
-      const float second = x[i + half];
-      out[i] = first * cosine[i] - second * sine[i];
-      out[i + half] = second * cosine[i] + first * sine[i];
-    }
-    if (out != x && rotary_dim < head_dim) {
-      std::memcpy(out + rotary_dim, x + rotary_dim,
-                  static_cast<size_t>(head_dim - rotary_dim) * sizeof(float));
-    }
-  }
+std::span<const KernelTable<RopeKernels>> rope_kernel_tables() {
+  static constexpr KernelTable<RopeKernels> kTables[] = {
+#define ADZE_KERNELS(isa, table) {Isa::isa, &table},
+#include "ops/rope/kernels.inc"
+#undef ADZE_KERNELS
+  };
+  return kTables;
 }
+
+const RopeKernels& rope_kernels(Isa isa) { return kernels_for(rope_kernel_tables(), isa); }
 
 }  // namespace adze::ops

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "ops/kernel_table.h"
+
 namespace adze::ops {
 
 // Angles per position: frequency i is theta^(−2i / rotary_dim). Immutable, thread-safe.
@@ -20,10 +22,20 @@ class RopeFrequencies {
   std::vector<double> frequencies_;
 };
 
-// Rotates `heads` heads of head_dim floats one after another. `table` is one row as fill() writes
-// it; dimensions past rotary_dim stay. `out` may be `x`. No operation is fused: the result is the
-// same on every instruction set.
-void rotate(const float* table, int32_t rotary_dim, int32_t head_dim, int32_t heads, const float* x,
-            float* out);
+struct RopeKernels {
+  // Rotates `heads` heads of head_dim floats one after another. `table` is one row as
+  // RopeFrequencies::fill() writes it; dimensions past rotary_dim stay. `out` may be `x`. No
+  // operation is fused: the same bits on every instruction set.
+  void (*rotate)(const float* table, int32_t rotary_dim, int32_t head_dim, int32_t heads,
+                 const float* x, float* out) = nullptr;
+};
+
+std::span<const KernelTable<RopeKernels>> rope_kernel_tables();
+const RopeKernels& rope_kernels(Isa isa);
+
+// The tables, one per kernel file.
+extern const RopeKernels kRopeReference;
+extern const RopeKernels kRopeAvx2;
+extern const RopeKernels kRopeAvx512;
 
 }  // namespace adze::ops

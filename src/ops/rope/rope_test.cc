@@ -8,7 +8,12 @@
 #include <random>
 #include <vector>
 
+#include "ops/runnable_kernels.h"
+
 namespace adze::ops {
+
+extern const RopeKernels kRopeEmulated;  // the AVX-512 kernels through SIMDe
+
 namespace {
 
 std::vector<float> normal(size_t n, uint32_t seed) {
@@ -32,7 +37,7 @@ TEST(Rope, TurnsPairsLikeComplexNumbers) {
     for (const int64_t position : {0, 1, 511, 131071}) {
       const std::vector<float> x = normal(3 * 64, 1);
       std::vector<float> out(x.size());
-      rotate(row_of(rope, position).data(), rotary_dim, 64, 3, x.data(), out.data());
+      kRopeReference.rotate(row_of(rope, position).data(), rotary_dim, 64, 3, x.data(), out.data());
       const auto pairs = static_cast<size_t>(rotary_dim / 2);
       for (size_t head = 0; head < 3; ++head) {
         for (size_t i = 0; i < pairs; ++i) {
@@ -59,8 +64,8 @@ TEST(Rope, DotProductsDependOnTheDistance) {
   const auto dot = [&](int64_t query_position, int64_t key_position) {
     std::vector<float> a(64);
     std::vector<float> b(64);
-    rotate(row_of(rope, query_position).data(), 64, 64, 1, q.data(), a.data());
-    rotate(row_of(rope, key_position).data(), 64, 64, 1, k.data(), b.data());
+    kRopeReference.rotate(row_of(rope, query_position).data(), 64, 64, 1, q.data(), a.data());
+    kRopeReference.rotate(row_of(rope, key_position).data(), 64, 64, 1, k.data(), b.data());
     double sum = 0;
     for (size_t d = 0; d < 64; ++d) sum += static_cast<double>(a[d]) * static_cast<double>(b[d]);
     return sum;
@@ -75,9 +80,23 @@ TEST(Rope, InPlaceEqualsOutOfPlace) {
   const std::vector<float> row = row_of(rope, 77);
   std::vector<float> x = normal(2 * 64, 4);
   std::vector<float> out(x.size());
-  rotate(row.data(), 48, 64, 2, x.data(), out.data());
-  rotate(row.data(), 48, 64, 2, x.data(), x.data());
+  kRopeReference.rotate(row.data(), 48, 64, 2, x.data(), out.data());
+  kRopeReference.rotate(row.data(), 48, 64, 2, x.data(), x.data());
   EXPECT_EQ(x, out);
+}
+
+TEST(Rope, IsTheSameEverywhere) {
+  for (const auto& k : runnable_kernels(rope_kernel_tables(), kRopeEmulated)) {
+    for (const int32_t rotary_dim : {2, 24, 32, 64, 80}) {
+      const std::vector<float> row = row_of(RopeFrequencies(10000.0, rotary_dim), 1234);
+      const std::vector<float> x = normal(2 * 80, 5);
+      std::vector<float> expected(x.size());
+      kRopeReference.rotate(row.data(), rotary_dim, 80, 2, x.data(), expected.data());
+      std::vector<float> out(x.size());
+      k.kernels->rotate(row.data(), rotary_dim, 80, 2, x.data(), out.data());
+      EXPECT_EQ(out, expected) << k.name << ", " << rotary_dim;
+    }
+  }
 }
 
 }  // namespace

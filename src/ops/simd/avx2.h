@@ -75,6 +75,18 @@ struct Avx2 {
         _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
   }
+  static void store_bf16(uint16_t* to, F v) {
+    const auto rounded = [](__m256 x) {
+      const __m256i bits = _mm256_castps_si256(x);
+      const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+      const __m256i up = _mm256_add_epi32(_mm256_add_epi32(bits, odd), _mm256_set1_epi32(0x7fff));
+      const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+      const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+      return _mm256_srli_epi32(_mm256_blendv_epi8(up, quiet, nan), 16);
+    };
+    const __m256i words = _mm256_packus_epi32(rounded(v.low), rounded(v.high));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permute4x64_epi64(words, 0xd8));
+  }
   static float sum(F v) {
     const __m256 eight = _mm256_add_ps(v.low, v.high);
     const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));

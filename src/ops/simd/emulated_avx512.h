@@ -44,6 +44,15 @@ inline __m128i cvtepi32_epi8(__m512i v) {
   return _mm_load_si128(reinterpret_cast<const __m128i*>(bytes));
 }
 
+// Truncates each lane to its low half.
+inline __m256i cvtepi32_epi16(__m512i v) {
+  alignas(64) int lanes[16];
+  alignas(32) short words[16];
+  simde_mm512_store_si512(lanes, v);
+  for (int i = 0; i < 16; ++i) words[i] = static_cast<short>(lanes[i]);
+  return _mm256_load_si256(reinterpret_cast<const __m256i*>(words));
+}
+
 }  // namespace adze::simd::emulated
 
 #define _mm512_extractf32x8_ps(v, half) adze::simd::emulated::upper(v)
@@ -53,3 +62,4 @@ inline __m128i cvtepi32_epi8(__m512i v) {
 #define _mm512_cvtepu16_epi32 adze::simd::emulated::cvtepu16_epi32
 #define _mm512_cvtph_ps adze::simd::emulated::cvtph_ps
 #define _mm512_cvtepi32_epi8 adze::simd::emulated::cvtepi32_epi8
+#define _mm512_cvtepi32_epi16 adze::simd::emulated::cvtepi32_epi16

@@ -107,6 +107,10 @@ struct Scalar {
   static void store_i8(int8_t* to, const F& v) {
     for (size_t i = 0; i < 16; ++i) to[i] = static_cast<int8_t>(v.lane[i]);
   }
+  // Lanes rounded to bf16, to nearest even.
+  static void store_bf16(uint16_t* to, const F& v) {
+    for (size_t i = 0; i < 16; ++i) to[i] = f32_to_bf16(v.lane[i]);
+  }
   // The lanes folded in halves: lane i with lane i + 8, then 4, 2, 1.
   template <class Op>
   static float fold(F v, Op op) {

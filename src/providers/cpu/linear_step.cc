@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/operator.h"
+#include "ops/elementwise/elementwise.h"
 #include "providers/cpu/step.h"
 
 namespace adze::providers {
@@ -17,6 +18,7 @@ class LinearStep final : public Step {
  public:
   LinearStep(const StepContext& context, const graph::Node& node)
       : kernels_(ops::linear_kernels(context.cpu.isa)),
+        elementwise_(ops::elementwise_kernels(context.cpu.isa)),
         input_(node.inputs[0]),
         residual_(node.inputs.size() > 1 ? node.inputs[1] : graph::kNoId),
         gated_(!node.text("gate").empty()),
@@ -134,13 +136,14 @@ class LinearStep final : public Step {
         const int64_t width = std::min<int64_t>(ops::kPanelRows, channels - channel);
         for (int64_t row = 0; row < gate.last_row - first; ++row) {
           float* at = gate.y + row * channels;
-          kernels_.silu_multiply(at, up_tile + row * ops::kPanelRows, width, at);
+          elementwise_.silu_multiply(at, up_tile + row * ops::kPanelRows, width, at);
         }
       }
     }
   }
 
   const ops::LinearKernels& kernels_;
+  const ops::ElementwiseKernels& elementwise_;
   graph::ValueId input_;
   graph::ValueId residual_;
   bool gated_;

@@ -7,6 +7,7 @@
 
 #include "graph/operator.h"
 #include "ops/attention/attention.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/norm/norm.h"
 #include "providers/cpu/step.h"
 
@@ -161,7 +162,11 @@ class GatherStep final : public Step {
 class RopeStep final : public Step {
  public:
   RopeStep(const StepContext& context, const Node& node)
-      : table_(context.rope_table(node)), input_(node.inputs[0]), output_(node.outputs[0]) {
+      : isa_(context.cpu.isa),
+        kernels_(ops::rope_kernels(isa_)),
+        table_(context.rope_table(node)),
+        input_(node.inputs[0]),
+        output_(node.outputs[0]) {
     const graph::Shape& shape = context.graph.value(input_).shape;
     heads_ = static_cast<int32_t>(shape[1].size);
     head_dim_ = static_cast<int32_t>(shape[2].size);
@@ -170,13 +175,15 @@ class RopeStep final : public Step {
   void run(const RunContext& context) override {
     for_each_row(context, [&](const graph::BatchSequence&, int64_t row, int32_t) {
       const int64_t at = row * heads_ * head_dim_;
-      ops::rotate(table_.row(row), table_.rotary_dim(), head_dim_, heads_,
-                  buffer<float>(context, input_) + at, buffer<float>(context, output_) + at);
+      kernels_.rotate(table_.row(row), table_.rotary_dim(), head_dim_, heads_,
+                      buffer<float>(context, input_) + at, buffer<float>(context, output_) + at);
     });
   }
-  std::string kernels() const override { return "portable: rotate"; }
+  std::string kernels() const override { return kernel_name(isa_, "rotate"); }
 
  private:
+  Isa isa_;
+  const ops::RopeKernels& kernels_;
   const RopeTable& table_;
   ValueId input_;
   ValueId output_;
@@ -188,7 +195,10 @@ class KvWriteStep final : public Step {
  public:
   // With `rope`: queries come first, and queries and keys are rotated.
   KvWriteStep(const StepContext& context, const Node& node, bool rope)
-      : layout_(context.cache_layout(node)),
+      : isa_(context.cpu.isa),
+        rope_(ops::rope_kernels(isa_)),
+        attention_(ops::attention_kernels(isa_)),
+        layout_(context.cache_layout(node)),
         layer_offset_(context.layer_offset(node)),
         group_(static_cast<size_t>(node.integer("group"))),
         table_(rope ? &context.rope_table(node) : nullptr),
@@ -211,24 +221,27 @@ class KvWriteStep final : public Step {
       const float* keys = buffer<float>(context, keys_) + row * kv_row;
       if (table_ != nullptr) {
         auto* rotated = reinterpret_cast<float*>(scratch_.of_member(context.member));
-        ops::rotate(table_->row(row), table_->rotary_dim(), layout_.head_dim, layout_.kv_heads,
-                    keys, rotated);
+        rope_.rotate(table_->row(row), table_->rotary_dim(), layout_.head_dim, layout_.kv_heads,
+                     keys, rotated);
         keys = rotated;
-        ops::rotate(table_->row(row), table_->rotary_dim(), layout_.head_dim, heads_,
-                    buffer<float>(context, query_) + row * query_row,
-                    buffer<float>(context, rotated_) + row * query_row);
+        rope_.rotate(table_->row(row), table_->rotary_dim(), layout_.head_dim, heads_,
+                     buffer<float>(context, query_) + row * query_row,
+                     buffer<float>(context, rotated_) + row * query_row);
       }
       std::byte* block = sequence.blocks[group_][static_cast<size_t>(position / ops::kCacheTokens)];
-      ops::write_kv(layout_, block + layer_offset_, position % ops::kCacheTokens, keys,
-                    buffer<float>(context, values_) + row * kv_row);
+      attention_.write_kv(layout_, block + layer_offset_, position % ops::kCacheTokens, keys,
+                          buffer<float>(context, values_) + row * kv_row);
     });
   }
   std::string kernels() const override {
-    return fmt::format("portable: {}cache write ({})", table_ != nullptr ? "rotate, " : "",
-                       ops::cache_dtype_name(layout_.dtype));
+    return kernel_name(isa_, fmt::format("{}cache write ({})", table_ != nullptr ? "rotate, " : "",
+                                         ops::cache_dtype_name(layout_.dtype)));
   }
 
  private:
+  Isa isa_;
+  const ops::RopeKernels& rope_;
+  const ops::AttentionKernels& attention_;
   ops::CacheLayout layout_;
   size_t layer_offset_;
   size_t group_;
@@ -241,15 +254,15 @@ class KvWriteStep final : public Step {
   int32_t heads_ = 0;
 };
 
-// Elementwise operators over rows: op(inputs, count, out).
+// Elementwise operators over rows: one or two inputs, the second a value or a constant.
 class ElementwiseStep final : public Step {
  public:
-  using Operation = void (*)(const ops::LinearKernels&, const float* a, const float* b,
+  using Operation = void (*)(const ops::ElementwiseKernels&, const float* a, const float* b,
                              float scalar, int64_t count, float* out);
 
   ElementwiseStep(const StepContext& context, const Node& node, Operation operation)
       : isa_(context.cpu.isa),
-        kernels_(ops::linear_kernels(isa_)),
+        kernels_(ops::elementwise_kernels(isa_)),
         name_(node.op->name),
         operation_(operation),
         output_(context.graph.value(node.outputs[0])),
@@ -277,7 +290,7 @@ class ElementwiseStep final : public Step {
 
  private:
   Isa isa_;
-  const ops::LinearKernels& kernels_;
+  const ops::ElementwiseKernels& kernels_;
   std::string name_;
   Operation operation_;
   const graph::Value& output_;
@@ -287,29 +300,27 @@ class ElementwiseStep final : public Step {
   float scalar_ = 0;
 };
 
-void add(const ops::LinearKernels&, const float* a, const float* b, float scalar, int64_t count,
-         float* out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = a[i] + (b != nullptr ? b[i] : scalar);
+using ops::ElementwiseKernels;
+
+void add(const ElementwiseKernels& kernels, const float* a, const float* b, float scalar,
+         int64_t count, float* out) {
+  b != nullptr ? kernels.add(a, b, count, out) : kernels.add_scalar(a, scalar, count, out);
 }
 
-void multiply(const ops::LinearKernels&, const float* a, const float* b, float scalar,
+void multiply(const ElementwiseKernels& kernels, const float* a, const float* b, float scalar,
               int64_t count, float* out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = a[i] * (b != nullptr ? b[i] : scalar);
+  b != nullptr ? kernels.multiply(a, b, count, out)
+               : kernels.multiply_scalar(a, scalar, count, out);
 }
 
-void copy(const ops::LinearKernels&, const float* a, const float*, float, int64_t count,
+void copy(const ElementwiseKernels&, const float* a, const float*, float, int64_t count,
           float* out) {
   if (a != out && count > 0) std::memcpy(out, a, static_cast<size_t>(count) * sizeof(float));
 }
 
-// The same operations as the fused form: silu(x) · 1.
-void silu(const ops::LinearKernels& kernels, const float* a, const float*, float, int64_t count,
+void silu(const ElementwiseKernels& kernels, const float* a, const float*, float, int64_t count,
           float* out) {
-  alignas(64) float ones[16];
-  std::fill_n(ones, 16, 1.0f);
-  for (int64_t i = 0; i < count; i += 16) {
-    kernels.silu_multiply(a + i, ones, std::min<int64_t>(16, count - i), out + i);
-  }
+  kernels.silu(a, count, out);
 }
 
 }  // namespace

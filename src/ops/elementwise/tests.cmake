@@ -1,0 +1,2 @@
+adze_emulated_avx512(ops_elementwise_emulated SOURCES elementwise/x86_avx512.cc TABLES kElementwise)
+adze_test(elementwise_test SOURCES elementwise/elementwise_test.cc USES ops LIBS ops_elementwise_emulated)
