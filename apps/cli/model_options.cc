@@ -20,14 +20,15 @@ void add_model_options(CLI::App& command, ModelArguments& a) {
   command.add_option("--context", a.context, "Tokens of one sequence at most")
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
-  command.add_option("--activations", a.activations, "Inputs of quantized linears")
-      ->check(CLI::IsMember({"int8", "f32"}))
+  command
+      .add_option("--activations", a.activations,
+                  "Inputs of quantized linears; int8 is faster and rounds more")
+      ->check(CLI::IsMember({"int16", "int8", "f32"}))
       ->capture_default_str();
   command
       .add_option("--activation-group", a.activation_group,
-                  "Activations that share a scale; 0: a whole row")
-      ->check(CLI::IsMember({0, 32, 64, 128, 256}))
-      ->capture_default_str();
+                  "Activations that share a scale; 0: a whole row (default: int16 0, int8 32)")
+      ->check(CLI::IsMember({0, 32, 64, 128, 256}));
   command.add_option("--kv-dtype", a.cache_dtype, "Keys and values in the cache")
       ->check(CLI::IsMember({"bf16", "int8", "f32"}))
       ->capture_default_str();
@@ -39,7 +40,7 @@ engine::ModelOptions model_options(const ModelArguments& a) {
   engine::ModelOptions options;
   options.threads = a.threads;
   options.cache_dtype = *ops::cache_dtype_from_name(a.cache_dtype);
-  options.passes.quantize_activations = a.activations == "int8";
+  options.passes.activations = *graph::activations_from_name(a.activations);
   options.passes.activation_group = a.activation_group;
   options.passes.disabled.insert(a.disabled_passes.begin(), a.disabled_passes.end());
   options.plan.max_context = a.context;

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace adze::cli {
 struct ModelArguments {
   std::string path;
   int threads = 0;
-  std::string activations = "int8";
-  int32_t activation_group = 32;
+  std::string activations = "int16";
+  std::optional<int32_t> activation_group;
   std::string cache_dtype = "bf16";
   int32_t context = 8192;
   std::vector<std::string> disabled_passes;

@@ -25,10 +25,10 @@ Json attribute_json(const Attribute& attribute) {
 }
 
 std::string value_text(const Value& value) {
-  const std::string group = value.quantization_group > 0
-                                ? fmt::format("{}/{}", value.quantization_planes == 2 ? "×2" : "",
-                                              value.quantization_group)
-                                : "";
+  const std::string group =
+      value.quantization_group > 0
+          ? fmt::format("{}/{}", value.quantization_bits, value.quantization_group)
+          : "";
   return fmt::format("{}: {}{}{}", value.name, element_type_name(value.type), group,
                      value.type == ElementType::kState ? "" : to_string(value.shape));
 }

@@ -31,8 +31,7 @@ std::vector<ValueType> infer_outputs(const Graph& graph, const Node& node,
   std::vector<ValueType> inputs;
   for (const ValueId id : node.inputs) {
     const Value& value = graph.value(id);
-    inputs.push_back(
-        {value.type, value.shape, value.quantization_group, value.quantization_planes});
+    inputs.push_back({value.type, value.shape, value.quantization_group, value.quantization_bits});
   }
   std::vector<WeightInfo> weights;
   for (const Weight& weight : node.weights) weights.push_back(weight->info(source));
@@ -79,7 +78,7 @@ NodeId Graph::add_node(std::string_view op, std::string name, std::vector<ValueI
     const std::string suffix = types.size() == 1 ? "" : "." + std::to_string(i);
     node.outputs.push_back(static_cast<ValueId>(values_.size()));
     values_.push_back({node.name + suffix, types[i].type, types[i].shape, id,
-                       types[i].quantization_group, types[i].quantization_planes});
+                       types[i].quantization_group, types[i].quantization_bits});
   }
   nodes_.push_back(std::move(node));
   order_.insert(before == kNoId ? order_.end() : std::find(order_.begin(), order_.end(), before),
@@ -171,7 +170,7 @@ void Graph::verify(const WeightSource& source) const {
       if (defined[static_cast<size_t>(current.outputs[i])])
         fail("produces " + output.name + " again");
       if (ValueType{output.type, output.shape, output.quantization_group,
-                    output.quantization_planes} != types[i]) {
+                    output.quantization_bits} != types[i]) {
         fail("output " + output.name + " differs from its rule");
       }
       defined[static_cast<size_t>(current.outputs[i])] = true;

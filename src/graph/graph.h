@@ -31,9 +31,8 @@ struct Value {
   ElementType type = ElementType::kF32;
   Shape shape;
   NodeId producer = kNoId;         // kNoId: an input of the graph
-  int32_t quantization_group = 0;  // kQ8: elements that share a scale; divides the row
-  int32_t quantization_planes =
-      0;  // kQ8: 1, or 2: the codes of a row, then the codes of what they leave over
+  int32_t quantization_group = 0;  // kQuantized: elements that share a scale; divides the row
+  int32_t quantization_bits = 0;   // kQuantized: of a code, 8 or 16
 };
 
 struct Node {

@@ -21,7 +21,7 @@ struct ValueType {
   ElementType type = ElementType::kF32;
   Shape shape;
   int32_t quantization_group = 0;
-  int32_t quantization_planes = 0;
+  int32_t quantization_bits = 0;
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 

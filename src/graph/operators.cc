@@ -38,17 +38,17 @@ std::vector<ValueType> infer_binary(const ShapeContext& c) {
   return {c.inputs[0]};
 }
 
-// Norm and quantization can produce int8 rows: `quantization_group` > 0.
+// Norm and quantization can produce integer rows: `quantization_group` > 0.
 ValueType with_quantization(const Node& node, ValueType type) {
   const int64_t group = node.integer("quantization_group");
   if (group == 0) return type;
   require(group > 0 && row_elements(type.shape) % group == 0,
           "quantization group does not divide the row");
-  type.type = ElementType::kQ8;
+  type.type = ElementType::kQuantized;
   type.quantization_group = static_cast<int32_t>(group);
-  const int64_t planes = node.integer("planes");
-  require(planes == 1 || planes == 2, "there are 1 or 2 planes of codes");
-  type.quantization_planes = static_cast<int32_t>(planes);
+  const int64_t bits = node.integer("bits");
+  require(bits == 8 || bits == 16, "codes have 8 or 16 bits");
+  type.quantization_bits = static_cast<int32_t>(bits);
   return type;
 }
 
@@ -74,7 +74,7 @@ Axis axis_attribute(const Node& node) {
 // Attribute `gate` = "silu": two weights, gate and up, give one output act(gate) · up.
 std::vector<ValueType> infer_linear(const ShapeContext& c) {
   const bool gated = !c.node.text("gate").empty();
-  require(c.inputs[0].type == ElementType::kF32 || c.inputs[0].type == ElementType::kQ8,
+  require(c.inputs[0].type == ElementType::kF32 || c.inputs[0].type == ElementType::kQuantized,
           "input must be f32 or q8");
   require(!gated || c.weights.size() == 2, "a gated linear takes two weights");
   require(c.inputs.size() == 1 || c.weights.size() == 1, "a residual needs a single weight");
@@ -150,7 +150,7 @@ std::vector<ValueType> infer_constant(const ShapeContext&) { return {scalar()}; 
 const std::vector<AttributeDeclaration> kLinearAttributes = {
     {"axis", std::string("hidden")}, {"head_dim", int64_t{0}}, {"gate", std::string()}};
 const std::vector<AttributeDeclaration> kQuantization = {{"quantization_group", int64_t{0}},
-                                                         {"planes", int64_t{1}}};
+                                                         {"bits", int64_t{8}}};
 
 std::vector<Operator> declare() {
   const std::vector<AttributeDeclaration> rope = {{"theta", 10000.0}, {"rotary_dim", int64_t{0}}};
@@ -158,7 +158,7 @@ std::vector<Operator> declare() {
   std::vector<AttributeDeclaration> rope_write = rope;
   rope_write.insert(rope_write.end(), place.begin(), place.end());
   const std::vector<AttributeDeclaration> norm = {
-      {"epsilon", 1e-5}, {"quantization_group", int64_t{0}}, {"planes", int64_t{1}}};
+      {"epsilon", 1e-5}, {"quantization_group", int64_t{0}}, {"bits", int64_t{8}}};
   std::vector<Operator> all = {
       {"add",
        "a + b",

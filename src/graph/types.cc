@@ -59,7 +59,7 @@ std::string_view element_type_name(ElementType type) {
       return "f32";
     case ElementType::kI32:
       return "i32";
-    case ElementType::kQ8:
+    case ElementType::kQuantized:
       return "q8";
     case ElementType::kState:
       return "state";

@@ -46,7 +46,8 @@ bool has_rows(const Shape& shape);
 enum class ElementType : uint8_t {
   kF32,
   kI32,
-  kQ8,     // int8 codes with a float32 scale per group of `quantization_group` elements of a row
+  // Integer codes of 8 or 16 bits with a float32 scale per `quantization_group` elements of a row.
+  kQuantized,
   kState,  // no bytes: orders readers of a sequence's state after its writer
 };
 std::string_view element_type_name(ElementType type);

@@ -1,5 +1,6 @@
-// The determinism contract, bit for bit: threads, chunks, company in the batch, float and int8
-// paths. On a small random model always; on the model named by ADZE_MODEL too, where there is one.
+// The determinism contract, bit for bit: threads, chunks, company in the batch, float
+// and integer activations. On a small random model always; on the model named by ADZE_MODEL too,
+// where there is one.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -19,7 +20,7 @@ namespace {
 struct Case {
   std::string name;
   std::string cache = "bf16";
-  bool int8 = true;
+  graph::Activations activations = graph::Activations::kInt16;
   DType linear = DType::kQ4_1;
   bool real = false;
 };
@@ -45,7 +46,7 @@ class DeterminismTest : public testing::TestWithParam<Case> {
     ModelOptions options;
     options.threads = threads;
     options.cache_dtype = *ops::cache_dtype_from_name(GetParam().cache);
-    options.passes.quantize_activations = GetParam().int8;
+    options.passes.activations = GetParam().activations;
     options.plan.max_rows = max_rows;
     return std::make_unique<LoadedModel>(path_, options);
   }
@@ -147,13 +148,18 @@ TEST_P(DeterminismTest, CompanyInTheBatchDoesNotChangeAnswers) {
   }
 }
 
+constexpr auto kF32 = graph::Activations::kF32;
+constexpr auto kInt8 = graph::Activations::kInt8;
+constexpr auto kInt16 = graph::Activations::kInt16;
+
 INSTANTIATE_TEST_SUITE_P(Models, DeterminismTest,
-                         testing::Values(Case{"q4_1"},
-                                         Case{"q8_0_f32cache", "f32", true, DType::kQ8_0},
-                                         Case{"q8_0_int8cache", "int8", true, DType::kQ8_0},
-                                         Case{"q4_0_f32", "f32", false, DType::kQ4_0},
-                                         Case{"bf16", "bf16", true, DType::kBF16},
-                                         Case{"real", "bf16", true, DType::kQ4_1, true}),
+                         testing::Values(Case{"q4_1"}, Case{"q4_1_int8", "bf16", kInt8},
+                                         Case{"q8_0_f32cache", "f32", kInt8, DType::kQ8_0},
+                                         Case{"q8_0_int8cache", "int8", kInt16, DType::kQ8_0},
+                                         Case{"q4_0_f32", "f32", kF32, DType::kQ4_0},
+                                         Case{"bf16", "bf16", kInt16, DType::kBF16},
+                                         Case{"real", "bf16", kInt16, DType::kQ4_1, true},
+                                         Case{"real_int8", "int8", kInt8, DType::kQ4_1, true}),
                          case_name);
 
 TEST(Engine, RefusesWhatCannotBeServed) {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -19,16 +20,18 @@ struct Arguments {
   std::string model;
   std::string ids;
   std::string out;
-  std::string activations = "int8";
+  std::string activations = "int16";
   std::string kv_dtype = "bf16";
-  int32_t group = 32;
+  std::optional<int32_t> group;
   int32_t chunk = 64;
   engine::ModelOptions options;
 };
 
 void run(const Arguments& arguments) {
   engine::ModelOptions options = arguments.options;
-  options.passes.quantize_activations = arguments.activations != "f32";
+  const auto activations = graph::activations_from_name(arguments.activations);
+  if (!activations) throw_invalid("--activations: '{}'", arguments.activations);
+  options.passes.activations = *activations;
   options.passes.activation_group = arguments.group;
   const auto cache = ops::cache_dtype_from_name(arguments.kv_dtype);
   if (!cache) throw_invalid("--kv-dtype: '{}'", arguments.kv_dtype);

@@ -1,7 +1,9 @@
 // Passes: named rewrites of a graph that say what they did and what they left alone.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -13,15 +15,18 @@
 
 namespace adze::graph {
 
+// Inputs of linears whose weights are quantized. With kInt8 the output head's have 16 bits all the
+// same: its rounding lands in the logits undamped.
+enum class Activations : uint8_t { kF32, kInt8, kInt16 };
+std::string_view activations_name(Activations activations);
+std::optional<Activations> activations_from_name(std::string_view name);
+
 struct PassOptions {
   std::set<std::string, std::less<>> disabled;  // names of passes to skip
-  bool quantize_activations = true;             // false: float32 activations everywhere
-  // Elements that share a scale when activations are quantized; 0: the whole row. See
-  // docs/decisions.
-  int32_t activation_group = 32;
-  // Planes of int8 codes in front of the output head (1 or 2): its rounding lands in the logits
-  // undamped.
-  int32_t head_planes = 2;
+  Activations activations = Activations::kInt16;
+  // Elements that share a scale when activations are quantized; 0: the whole row. Nothing: what was
+  // measured to suffice, a row for int16 and 32 for int8 (docs/decisions/0002).
+  std::optional<int32_t> activation_group;
 };
 
 struct PassReport {

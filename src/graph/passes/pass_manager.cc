@@ -16,8 +16,8 @@ std::span<const Pass> passes() {
       {"fuse_gate_up", "gate, activation, up and product become one linear", fuse_gate_up},
       {"fuse_residual", "a linear adds the residual as it writes", fuse_residual},
       {"fuse_rope_kv_write", "keys are rotated on their way into the cache", fuse_rope_kv_write},
-      {"quantize_activations", "inputs of quantized linears become int8", quantize_activations},
-      {"fuse_norm_quantize", "a norm writes int8 rows itself", fuse_norm_quantize},
+      {"quantize_activations", "inputs of quantized linears become integers", quantize_activations},
+      {"fuse_norm_quantize", "a norm writes integer rows itself", fuse_norm_quantize},
   }};
   return kPasses;
 }

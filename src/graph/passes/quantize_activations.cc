@@ -1,4 +1,4 @@
-// Int8 activations in front of linears whose weights are quantized.
+// Integer activations in front of linears whose weights are quantized.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,20 @@
 #include "graph/passes/pass.h"
 
 namespace adze::graph {
+
+std::string_view activations_name(Activations activations) {
+  return activations == Activations::kF32    ? "f32"
+         : activations == Activations::kInt8 ? "int8"
+                                             : "int16";
+}
+
+std::optional<Activations> activations_from_name(std::string_view name) {
+  for (const Activations a : {Activations::kF32, Activations::kInt8, Activations::kInt16}) {
+    if (activations_name(a) == name) return a;
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 constexpr int32_t kTwoLevelBlock = 256;  // integer sub-scales span this many columns
@@ -19,8 +33,9 @@ bool two_level(DType dtype) { return dtype == DType::kQ4_K; }
 // The scale granularity of the node's input, or 0 with the reason why it stays float32.
 int32_t activation_group(const PassContext& context, const Node& node, std::string& reason) {
   const int64_t columns = node.weights[0]->info(context.source).columns;
-  int64_t group =
-      context.options.activation_group == 0 ? columns : context.options.activation_group;
+  const int32_t usual = context.options.activations == Activations::kInt16 ? 0 : 32;
+  const int32_t asked = context.options.activation_group.value_or(usual);
+  int64_t group = asked == 0 ? columns : asked;
   for (const Weight& weight : node.weights) {
     const DType dtype = weight->info(context.source).dtype;
     if (!quantized(dtype)) {
@@ -37,7 +52,8 @@ int32_t activation_group(const PassContext& context, const Node& node, std::stri
 }  // namespace
 
 void quantize_activations(const PassContext& context) {
-  if (!context.options.quantize_activations) {
+  const Activations activations = context.options.activations;
+  if (activations == Activations::kF32) {
     context.rejected("all linears", "float32 activations were asked for");
     return;
   }
@@ -54,17 +70,17 @@ void quantize_activations(const PassContext& context) {
       continue;
     }
     const ValueId input = node.inputs[0];
-    const int64_t planes = node.text("axis") == "vocab" ? context.options.head_planes : 1;
-    const auto [entry, inserted] = quantized_values.try_emplace({input, group, planes}, kNoId);
+    const bool head = node.text("axis") == "vocab";
+    const int64_t bits = activations == Activations::kInt16 || head ? 16 : 8;
+    const auto [entry, inserted] = quantized_values.try_emplace({input, group, bits}, kNoId);
     if (inserted) {
       const NodeId quantize = graph.add_node(
-          "quantize", graph.value(input).name + ".q8", {input}, {},
-          {{"quantization_group", int64_t{group}}, {"planes", planes}}, context.source, id);
+          "quantize", fmt::format("{}.q{}", graph.value(input).name, bits), {input}, {},
+          {{"quantization_group", int64_t{group}}, {"bits", bits}}, context.source, id);
       entry->second = graph.node(quantize).outputs[0];
     }
     graph.mutable_node(id).inputs[0] = entry->second;
-    context.changed(fmt::format("{}: {} int8, a scale per {}", graph.node(id).name,
-                                planes == 1 ? "one plane of" : "two planes of", group));
+    context.changed(fmt::format("{}: int{}, a scale per {}", graph.node(id).name, bits, group));
   }
 }
 
@@ -85,7 +101,7 @@ void fuse_norm_quantize(const PassContext& context) {
     const Node from = graph.node(norm);
     Attributes attributes = from.attributes;
     attributes["quantization_group"] = node.integer("quantization_group");
-    attributes["planes"] = node.integer("planes");
+    attributes["bits"] = node.integer("bits");
     const NodeId fused = graph.add_node("rms_norm", from.name + "+q8", from.inputs, from.weights,
                                         std::move(attributes), context.source, norm);
     Node& result = graph.mutable_node(fused);

@@ -8,14 +8,15 @@
 
 namespace adze::ops::generic {
 
-// Where a row's parts are.
+// Where a row's parts are, codes in P planes of bytes.
+template <int P>
 struct RowView {
-  const int8_t* codes;
+  const int8_t* plane[P];
   const int32_t* sums;  // per 16 k
   const float* scales;
 };
 
-// R rows × one panel of int8 rows; accumulators live here between groups.
+// R integer rows × one panel; accumulators live here between groups.
 template <class V, int R>
 struct Accumulators {
   typename V::F inner[R];
@@ -33,9 +34,9 @@ inline typename V::F load_scale(const uint8_t* from) {
 
 // After the weight group that ends at column `end`: closes the activation group where it ends too.
 // Padding after the last column closes the last group again, with nothing in it.
-template <class V, int R>
-inline void close_group(Accumulators<V, R>& acc, const RowView* rows, int64_t end, int64_t columns,
-                        int64_t activation_group) {
+template <class V, int R, int P>
+inline void close_group(Accumulators<V, R>& acc, const RowView<P>* rows, int64_t end,
+                        int64_t columns, int64_t activation_group) {
   if (end % activation_group != 0 && end < columns) return;
   const int64_t index = (end < columns ? end : columns) / activation_group - 1;
   for (int r = 0; r < R; ++r) {
@@ -60,39 +61,57 @@ inline void add_group(Accumulators<V, R>& acc, const typename V::I* total,
   }
 }
 
-template <int R>
-inline void sums_of(const RowView* rows, int64_t k, int group, int32_t* out) {
+template <int R, int P>
+inline void sums_of(const RowView<P>* rows, int64_t k, int group, int32_t* out) {
   for (int r = 0; r < R; ++r) {
     out[r] = rows[r].sums[k / 16];
     if (group == 32) out[r] += rows[r].sums[k / 16 + 1];
   }
 }
 
-// 32 k of nibble lines: line j holds quads j and j + 4.
-template <class V, int R>
-inline void dot_nibbles(const uint8_t* lines, const RowView* rows, int64_t k,
-                        typename V::Dot4* dot) {
-  for (int j = 0; j < 4; ++j) {
-    const typename V::Line both = V::load_line(lines + 64 * j);
-    const typename V::Line low = V::low_nibbles(both);
-    const typename V::Line high = V::high_nibbles(both);
-    for (int r = 0; r < R; ++r) dot[r].add(low, V::load_quad(rows[r].codes + k + 4 * j));
-    for (int r = 0; r < R; ++r) dot[r].add(high, V::load_quad(rows[r].codes + k + 16 + 4 * j));
+// One line of weight codes against P planes of R rows: dot[p · R + r].
+template <int R, int P, class Line, class Dot, class Quad>
+inline void dot_line(const Line& codes, const RowView<P>* rows, int64_t k, Quad load_quad,
+                     Dot* dot) {
+  for (int p = 0; p < P; ++p) {
+    for (int r = 0; r < R; ++r) dot[p * R + r].add(codes, load_quad(rows[r].plane[p] + k));
   }
 }
 
-template <class V, int R, bool kMinimum>
-inline void tile_bits4(const PackedFormat& format, const uint8_t* block, const RowView* rows,
+// 32 k of nibble lines: line j holds quads j and j + 4.
+template <class V, int R, int P>
+inline void dot_nibbles(const uint8_t* lines, const RowView<P>* rows, int64_t k,
+                        typename V::Dot4* dot) {
+  for (int j = 0; j < 4; ++j) {
+    const typename V::Line both = V::load_line(lines + 64 * j);
+    dot_line<R>(V::low_nibbles(both), rows, k + 4 * j, V::load_quad, dot);
+    dot_line<R>(V::high_nibbles(both), rows, k + 16 + 4 * j, V::load_quad, dot);
+  }
+}
+
+// The exact sum over both planes of row r.
+template <class V, int R, int P, class Dot>
+inline typename V::I joined_total(const Dot* dot, int r) {
+  if constexpr (P == 1) {
+    return dot[r].total();
+  } else {
+    return V::iadd(dot[r].total_256(), dot[R + r].total());
+  }
+}
+
+template <class V, int R, int P, bool kMinimum>
+inline void tile_bits4(const PackedFormat& format, const uint8_t* block, const RowView<P>* rows,
                        int64_t columns, int64_t activation_group, Accumulators<V, R>& acc) {
   for (int64_t k = 0; k < columns; k += 64, block += format.block_bytes) {
     for (int h = 0; h < 2; ++h) {
-      typename V::Dot4 dot[R];
+      typename V::Dot4 dot[P * R];
       dot_nibbles<V, R>(block + 256 * h, rows, k + 32 * h, dot);
       int32_t sums[R];
       sums_of<R>(rows, k + 32 * h, 32, sums);
       typename V::I total[R];
       for (int r = 0; r < R; ++r) {
-        total[r] = V::iadd(dot[r].total(), V::ibroadcast(-format.code_offset * sums[r]));
+        total[r] =
+            V::iadd(joined_total<V, R, P>(dot, r), V::ibroadcast(-format.code_offset * sums[r]));
       }
       add_group<V, R, false, kMinimum>(acc, total, sums, block + 512 + 32 * h,
                                        block + 576 + 32 * h);
@@ -101,25 +120,23 @@ inline void tile_bits4(const PackedFormat& format, const uint8_t* block, const R
   }
 }
 
-template <class V, int R, int kGroup, bool kWide, bool kMinimum>
-inline void tile_bits8(const PackedFormat& format, const uint8_t* block, const RowView* rows,
+template <class V, int R, int P, int kGroup, bool kWide, bool kMinimum>
+inline void tile_bits8(const PackedFormat& format, const uint8_t* block, const RowView<P>* rows,
                        int64_t columns, int64_t activation_group, Accumulators<V, R>& acc) {
   constexpr int kGroups = 64 / kGroup;
   constexpr int kScaleBytes = 16 * (kWide ? 4 : 2);
   for (int64_t k = 0; k < columns; k += 64, block += format.block_bytes) {
     for (int g = 0; g < kGroups; ++g) {
-      typename V::Dot8 dot[R];
+      typename V::Dot8 dot[P * R];
       for (int q = 0; q < kGroup / 4; ++q) {
         const typename V::Line codes = V::load_line(block + 64 * (g * kGroup / 4 + q));
-        for (int r = 0; r < R; ++r) {
-          dot[r].add(codes, V::load_quad(rows[r].codes + k + g * kGroup + 4 * q));
-        }
+        dot_line<R>(codes, rows, k + g * kGroup + 4 * q, V::load_quad, dot);
       }
       int32_t sums[R];
       sums_of<R>(rows, k + g * kGroup, kGroup, sums);
       typename V::I total[R];
       for (int r = 0; r < R; ++r) {
-        total[r] = V::iadd(dot[r].total(), V::ibroadcast(-128 * sums[r]));
+        total[r] = V::iadd(joined_total<V, R, P>(dot, r), V::ibroadcast(-128 * sums[r]));
       }
       const uint8_t* scale = block + 1024 + kScaleBytes * g;
       add_group<V, R, kWide, kMinimum>(acc, total, sums, scale, scale + kScaleBytes * kGroups);
@@ -128,54 +145,62 @@ inline void tile_bits8(const PackedFormat& format, const uint8_t* block, const R
   }
 }
 
-template <class V, int R>
-inline void tile_bits4k(const PackedFormat& format, const uint8_t* block, const RowView* rows,
+template <class V, int R, int P>
+inline void tile_bits4k(const PackedFormat& format, const uint8_t* block, const RowView<P>* rows,
                         int64_t columns, int64_t activation_group, Accumulators<V, R>& acc) {
   for (int64_t k = 0; k < columns; k += 256, block += format.block_bytes) {
-    typename V::I scaled[R];
+    typename V::I scaled[P * R];
     typename V::I minimums[R];
-    for (int r = 0; r < R; ++r) scaled[r] = minimums[r] = V::izero();
+    for (auto& sum : scaled) sum = V::izero();
+    for (auto& sum : minimums) sum = V::izero();
     for (int g = 0; g < 8; ++g) {
-      typename V::Dot4 dot[R];
+      typename V::Dot4 dot[P * R];
       dot_nibbles<V, R>(block + 256 * g, rows, k + 32 * g, dot);
       int32_t sums[R];
       sums_of<R>(rows, k + 32 * g, 32, sums);
       const typename V::I scale = V::load_u8(block + 2048 + 32 * g);
       const typename V::I minimum = V::load_u8(block + 2048 + 32 * g + 16);
+      for (int i = 0; i < P * R; ++i) {
+        scaled[i] = V::iadd(scaled[i], dot[i].total_times(scale));
+      }
       for (int r = 0; r < R; ++r) {
-        scaled[r] = V::iadd(scaled[r], dot[r].total_times(scale));
         minimums[r] = V::iadd(minimums[r], V::imul(minimum, V::ibroadcast(sums[r])));
       }
     }
     const typename V::F d = V::load_f16(block + 2304);
     const typename V::F dmin = V::sub(V::zero(), V::load_f16(block + 2336));
     for (int r = 0; r < R; ++r) {
-      acc.inner[r] = V::fma(V::to_float(scaled[r]), d, acc.inner[r]);
+      typename V::F sum = V::to_float(scaled[r]);
+      if constexpr (P == 2) {
+        // Joined as integers they would not fit.
+        sum = V::fma(sum, V::broadcast(256.0f), V::to_float(scaled[R + r]));
+      }
+      acc.inner[r] = V::fma(sum, d, acc.inner[r]);
       acc.inner[r] = V::fma(V::to_float(minimums[r]), dmin, acc.inner[r]);
     }
     close_group<V, R>(acc, rows, k + 256, columns, activation_group);
   }
 }
 
-template <class V, int R>
-inline void run_tile(const PackedFormat& f, const uint8_t* panel, const RowView* rows,
+template <class V, int R, int P>
+inline void run_tile(const PackedFormat& f, const uint8_t* panel, const RowView<P>* rows,
                      int64_t columns, int64_t group, Accumulators<V, R>& acc) {
   if (f.family == WeightFamily::kBits4K)
-    return tile_bits4k<V, R>(f, panel, rows, columns, group, acc);
+    return tile_bits4k<V, R, P>(f, panel, rows, columns, group, acc);
   if (f.family == WeightFamily::kBits4) {
-    return f.minimum ? tile_bits4<V, R, true>(f, panel, rows, columns, group, acc)
-                     : tile_bits4<V, R, false>(f, panel, rows, columns, group, acc);
+    return f.minimum ? tile_bits4<V, R, P, true>(f, panel, rows, columns, group, acc)
+                     : tile_bits4<V, R, P, false>(f, panel, rows, columns, group, acc);
   }
   if (f.group == 16) {
-    return f.minimum ? tile_bits8<V, R, 16, true, true>(f, panel, rows, columns, group, acc)
-                     : tile_bits8<V, R, 16, true, false>(f, panel, rows, columns, group, acc);
+    return f.minimum ? tile_bits8<V, R, P, 16, true, true>(f, panel, rows, columns, group, acc)
+                     : tile_bits8<V, R, P, 16, true, false>(f, panel, rows, columns, group, acc);
   }
   if (f.wide_scale) {
-    return f.minimum ? tile_bits8<V, R, 32, true, true>(f, panel, rows, columns, group, acc)
-                     : tile_bits8<V, R, 32, true, false>(f, panel, rows, columns, group, acc);
+    return f.minimum ? tile_bits8<V, R, P, 32, true, true>(f, panel, rows, columns, group, acc)
+                     : tile_bits8<V, R, P, 32, true, false>(f, panel, rows, columns, group, acc);
   }
-  return f.minimum ? tile_bits8<V, R, 32, false, true>(f, panel, rows, columns, group, acc)
-                   : tile_bits8<V, R, 32, false, false>(f, panel, rows, columns, group, acc);
+  return f.minimum ? tile_bits8<V, R, P, 32, false, true>(f, panel, rows, columns, group, acc)
+                   : tile_bits8<V, R, P, 32, false, false>(f, panel, rows, columns, group, acc);
 }
 
 // Sixteen results to y, with the residual; fewer than sixteen channels in the last panel.
@@ -195,20 +220,22 @@ inline void write_out(const LinearArguments& a, int64_t row, int64_t panel, type
   }
 }
 
-template <class V, int R>
-inline void int8_rows(const LinearArguments& a, int64_t panel, size_t bytes, int64_t row) {
-  RowView rows[R];
+template <class V, int R, int P>
+inline void integer_rows(const LinearArguments& a, int64_t panel, size_t bytes, int64_t row) {
+  RowView<P> rows[R];
   for (int r = 0; r < R; ++r) {
     const std::byte* base = a.x + static_cast<size_t>(row + r) * a.layout->row_bytes();
-    rows[r] = {reinterpret_cast<const int8_t*>(base),
-               reinterpret_cast<const int32_t*>(base + a.layout->sums_offset()),
-               reinterpret_cast<const float*>(base + a.layout->scales_offset())};
+    for (int p = 0; p < P; ++p) {
+      rows[r].plane[p] = reinterpret_cast<const int8_t*>(base) + p * a.layout->plane();
+    }
+    rows[r].sums = reinterpret_cast<const int32_t*>(base + a.layout->sums_offset());
+    rows[r].scales = reinterpret_cast<const float*>(base + a.layout->scales_offset());
   }
   Accumulators<V, R> acc;
   for (int r = 0; r < R; ++r) acc.inner[r] = acc.outer[r] = V::zero();
   const auto* data =
       reinterpret_cast<const uint8_t*>(a.panels + static_cast<size_t>(panel) * bytes);
-  run_tile<V, R>(*a.format, data, rows, a.columns, a.layout->group, acc);
+  run_tile<V, R, P>(*a.format, data, rows, a.columns, a.layout->group, acc);
   for (int r = 0; r < R; ++r) write_out<V>(a, row + r, panel, acc.outer[r]);
 }
 
@@ -301,14 +328,16 @@ inline void float_rows(const LinearArguments& a, int64_t panel, const float* wei
   for (int r = 0; r < R; ++r) write_out<V>(a, row + r, panel, acc[r]);
 }
 
-// Rows in tiles of up to V::kMaxTileRows: body(std::integral R, first row).
-template <class V, class Body>
+// Rows in tiles of up to kMost: body(std::integral R, first row).
+template <int kMost, class Body>
 inline void for_row_tiles(int64_t first, int64_t last, Body body) {
   int64_t row = first;
-  if constexpr (V::kMaxTileRows >= 8) {
+  if constexpr (kMost >= 8) {
     for (; row + 8 <= last; row += 8) body.template operator()<8>(row);
   }
-  for (; row + 4 <= last; row += 4) body.template operator()<4>(row);
+  if constexpr (kMost >= 4) {
+    for (; row + 4 <= last; row += 4) body.template operator()<4>(row);
+  }
   for (; row + 2 <= last; row += 2) body.template operator()<2>(row);
   for (; row < last; ++row) body.template operator()<1>(row);
 }
@@ -317,57 +346,88 @@ template <class V>
 void linear(const LinearArguments& a) {
   const size_t bytes = panel_bytes(*a.format, a.columns);
   for (int64_t panel = a.first_panel; panel < a.last_panel; ++panel) {
-    if (a.layout != nullptr) {
-      for_row_tiles<V>(a.first_row, a.last_row,
-                       [&]<int R>(int64_t row) { int8_rows<V, R>(a, panel, bytes, row); });
-    } else {
+    if (a.layout == nullptr) {
       auto* weights = reinterpret_cast<float*>(a.scratch);
       unpack_panel<V>(
           *a.format,
           reinterpret_cast<const uint8_t*>(a.panels + static_cast<size_t>(panel) * bytes),
           a.columns, weights);
-      for_row_tiles<V>(a.first_row, a.last_row,
-                       [&]<int R>(int64_t row) { float_rows<V, R>(a, panel, weights, row); });
+      for_row_tiles<V::kMaxTileRows>(a.first_row, a.last_row, [&]<int R>(int64_t row) {
+        float_rows<V, R>(a, panel, weights, row);
+      });
+    } else if (a.layout->bits == 8) {
+      for_row_tiles<V::kMaxTileRows>(a.first_row, a.last_row, [&]<int R>(int64_t row) {
+        integer_rows<V, R, 1>(a, panel, bytes, row);
+      });
+    } else {
+      // Two planes take the registers of twice the rows.
+      for_row_tiles<V::kMaxTileRows / 2>(a.first_row, a.last_row, [&]<int R>(int64_t row) {
+        integer_rows<V, R, 2>(a, panel, bytes, row);
+      });
     }
   }
 }
 
-template <class V>
-void quantize_plane(const QuantizedLayout& layout, const float* x, std::byte* out, float* rest) {
+// Sixteen elements to codes of P planes `stride` bytes apart.
+template <class V, int P>
+inline void store_codes(typename V::F x, typename V::F inverse, int64_t stride, int8_t* to) {
+  const typename V::F code = V::round(V::mul(x, inverse));
+  if constexpr (P == 1) {
+    V::store_i8(to, code);
+  } else {
+    // Half a code up, so that no rounding is a tie and the low byte stays in [−128, 127].
+    const typename V::F half_up = V::add(code, V::broadcast(0.5f));
+    const typename V::F high = V::round(V::mul(half_up, V::broadcast(1.0f / 256.0f)));
+    V::store_i8(to, high);
+    V::store_i8(to + stride, V::sub(code, V::mul(high, V::broadcast(256.0f))));
+  }
+}
+
+template <class V, int P>
+inline void quantize_planes(const QuantizedLayout& layout, const float* x, std::byte* out) {
+  constexpr float kGreatest = P == 1 ? 127.0f : 127.0f * 256.0f + 127.0f;
   auto* codes = reinterpret_cast<int8_t*>(out);
   auto* sums = reinterpret_cast<int32_t*>(out + layout.sums_offset());
   auto* scales = reinterpret_cast<float*>(out + layout.scales_offset());
-  const int64_t columns = layout.columns;
-  for (int64_t k = columns; k < layout.codes(); ++k) codes[k] = 0;
+  const int64_t plane = layout.plane();
+  for (int p = 0; p < P; ++p) {
+    for (int64_t k = layout.columns; k < plane; ++k) codes[p * plane + k] = 0;
+  }
   for (int64_t g = 0; g < layout.groups(); ++g) {
     const int64_t begin = g * layout.group;
     const int64_t end = begin + layout.group;
-    typename V::F extreme = V::zero();
-    int64_t k = begin;
-    for (; k + 16 <= end; k += 16) extreme = V::max(extreme, V::abs(V::load(x + k)));
-    float highest = V::maximum(extreme);
-    for (; k < end; ++k)
-      highest = __builtin_fabsf(x[k]) > highest ? __builtin_fabsf(x[k]) : highest;
-    const float scale = highest / 127.0f;
-    const float inverse = highest > 0.0f ? 127.0f / highest : 0.0f;
-    scales[g] = scale;
-    for (k = begin; k + 16 <= end; k += 16) {
-      const typename V::F v = V::load(x + k);
-      const typename V::F code = V::round(V::mul(v, V::broadcast(inverse)));
-      V::store_i8(codes + k, code);
-      if (rest != nullptr) V::store(rest + k, V::sub(v, V::mul(code, V::broadcast(scale))));
+    const int64_t whole = begin + layout.group / 16 * 16;
+    alignas(64) float tail[16] = {};
+    for (int64_t k = whole; k < end; ++k) tail[k - whole] = x[k];
+    typename V::F extreme = V::abs(V::load(tail));
+    for (int64_t k = begin; k < whole; k += 16) {
+      extreme = V::max(extreme, V::abs(V::load(x + k)));
     }
-    for (; k < end; ++k) {
-      const float code = __builtin_nearbyintf(x[k] * inverse);
-      codes[k] = static_cast<int8_t>(code);
-      if (rest != nullptr) rest[k] = x[k] - code * scale;
+    const float highest = V::maximum(extreme);
+    scales[g] = highest / kGreatest;
+    const typename V::F inverse = V::broadcast(highest > 0.0f ? kGreatest / highest : 0.0f);
+    for (int64_t k = begin; k < whole; k += 16) {
+      store_codes<V, P>(V::load(x + k), inverse, plane, codes + k);
+    }
+    if (whole == end) continue;
+    int8_t last[P * 16];
+    store_codes<V, P>(V::load(tail), inverse, 16, last);
+    for (int p = 0; p < P; ++p) {
+      for (int64_t k = whole; k < end; ++k) codes[p * plane + k] = last[16 * p + k - whole];
     }
   }
-  for (int64_t s = 0; s < layout.codes() / 16; ++s) {
+  for (int64_t s = 0; s < plane / 16; ++s) {
     int32_t sum = 0;
-    for (int64_t k = 0; k < 16; ++k) sum += codes[16 * s + k];
+    for (int64_t k = 16 * s; k < 16 * s + 16; ++k) {
+      sum += P == 1 ? codes[k] : 256 * codes[k] + codes[plane + k];
+    }
     sums[s] = sum;
   }
+}
+
+template <class V>
+void quantize_row(const QuantizedLayout& layout, const float* x, std::byte* out) {
+  layout.bits == 8 ? quantize_planes<V, 1>(layout, x, out) : quantize_planes<V, 2>(layout, x, out);
 }
 
 }  // namespace adze::ops::generic

@@ -8,14 +8,10 @@ size_t linear_scratch_bytes(int64_t columns) {
   return static_cast<size_t>(padded_columns(columns)) * kPanelRows * sizeof(float);
 }
 
-std::string LinearKernels::describe(const PackedFormat& format, bool quantized_rows) const {
-  return fmt::format("{}: {} × {}", isa_name(isa), format.text(), quantized_rows ? "int8" : "f32");
-}
-
-void LinearKernels::quantize_row(const QuantizedLayout& layout, const float* x, std::byte* out,
-                                 float* rest) const {
-  quantize_plane(layout, x, out, layout.planes == 2 ? rest : nullptr);
-  if (layout.planes == 2) quantize_plane(layout, rest, out + layout.plane_bytes(), nullptr);
+std::string LinearKernels::describe(const PackedFormat& format,
+                                    const QuantizedLayout* layout) const {
+  return fmt::format("{}: {} × {}", isa_name(isa), format.text(),
+                     layout == nullptr ? "f32" : fmt::format("int{}", layout->bits));
 }
 
 std::span<const KernelTable<LinearKernels>> linear_kernel_tables() {

@@ -1,11 +1,12 @@
-// Y = X·Wᵀ for packed weights W [N, K] and float32 or int8 rows X.
+// Y = X·Wᵀ for packed weights W [N, K] and float32 or integer rows X.
 //
 // Rounding: all kernels of an operation compute each output in one order, so that neither the
-// number of rows, nor the tile, nor the thread, nor the instruction set changes a bit. int8 rows:
-// an exact int32 sum per weight group (kBits4K: per 256 k), then fma(sum, scale, inner) and, with
-// minimums, fma(Σ activations, minimum, inner), groups in ascending k; at the end of every
-// activation group outer = fma(inner, activation scale, outer). float32 rows: one fma per k,
-// ascending, over weights decoded to float32.
+// number of rows, nor the tile, nor the thread, nor the instruction set changes a bit. Integer
+// rows: an exact int32 sum per weight group, then fma(sum, scale, inner) and, with minimums, fma(Σ
+// codes, minimum, inner), groups in ascending k; at the end of every activation group outer =
+// fma(inner, activation scale, outer). (kBits4K: the exact sums span 256 k; with 16-bit codes one
+// of the high and one of the low bytes, joined as fma(high, 256, low).) float32 rows: one fma per
+// k, ascending, over weights decoded to float32.
 #pragma once
 
 #include <cstddef>
@@ -19,22 +20,22 @@
 
 namespace adze::ops {
 
-// int8 activations of a row: codes, their sums per 16, a scale per `group` columns. A second plane,
-// where there is one, follows in the same form: the codes of what the first leaves over.
+// Integer activations of a row: codes of 8 or 16 bits, their sums per 16, and a scale per `group`
+// columns; an element is code · scale. Codes of 16 bits lie as two planes of bytes, high and low:
+// code = 256 · high + low, both signed.
 struct QuantizedLayout {
   int64_t columns = 0;
   int64_t group = 0;  // divides `columns`
-  int planes = 1;     // 1 or 2
+  int bits = 8;       // 8: |code| ≤ 127; 16: |code| ≤ 127 · 256 + 127
 
-  int64_t codes() const { return padded_columns(columns); }
+  int64_t plane() const { return padded_columns(columns); }  // bytes of a plane
   int64_t groups() const { return columns / group; }
-  size_t sums_offset() const { return static_cast<size_t>(codes()); }
-  size_t scales_offset() const { return sums_offset() + static_cast<size_t>(codes() / 16) * 4; }
+  size_t sums_offset() const { return static_cast<size_t>(plane() * (bits / 8)); }
+  size_t scales_offset() const { return sums_offset() + static_cast<size_t>(plane() / 16) * 4; }
   // A multiple of 64.
-  size_t plane_bytes() const {
+  size_t row_bytes() const {
     return (scales_offset() + static_cast<size_t>(groups()) * 4 + 63) / 64 * 64;
   }
-  size_t row_bytes() const { return plane_bytes() * static_cast<size_t>(planes); }
 };
 
 // One operand pair. Rows are [first_row, last_row) of x, channels those of panels [first_panel,
@@ -47,7 +48,7 @@ struct LinearArguments {
   int64_t channels = 0;               // N
   int64_t first_panel = 0;
   int64_t last_panel = 0;
-  const std::byte* x = nullptr;  // one plane of QuantizedLayout rows, or float32 [rows, x_stride]
+  const std::byte* x = nullptr;             // QuantizedLayout rows, or float32 [rows, x_stride]
   const QuantizedLayout* layout = nullptr;  // null: float32 rows
   int64_t x_stride = 0;                     // floats between float32 rows
   int64_t first_row = 0;
@@ -64,15 +65,11 @@ size_t linear_scratch_bytes(int64_t columns);
 struct LinearKernels {
   Isa isa = Isa::kReference;
   void (*linear)(const LinearArguments&) = nullptr;
-  // A row of float32 to one plane of int8 codes: scale = max |x| / 127, code = round(x / scale) to
-  // nearest even. `rest`, unless null, gets x − code · scale; it may be x.
-  void (*quantize_plane)(const QuantizedLayout& layout, const float* x, std::byte* out,
-                         float* rest) = nullptr;
-  // "q4 affine g32 f16 × int8, avx2 tiles of 4 rows"
-  std::string describe(const PackedFormat& format, bool quantized_rows) const;
-  // All planes of a row. `rest` holds `columns` floats of scratch; it is used with two planes only.
-  void quantize_row(const QuantizedLayout& layout, const float* x, std::byte* out,
-                    float* rest) const;
+  // A row of float32 to codes: scale = max |x| / greatest code, code = round(x / scale) to nearest
+  // even.
+  void (*quantize_row)(const QuantizedLayout& layout, const float* x, std::byte* out) = nullptr;
+  // "q4 affine g32 f16 × int16"; null: float32 rows.
+  std::string describe(const PackedFormat& format, const QuantizedLayout* layout) const;
 };
 
 std::span<const KernelTable<LinearKernels>> linear_kernel_tables();

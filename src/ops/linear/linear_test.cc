@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -116,22 +117,23 @@ struct Problem {
   HugeBuffer quantized;
   HugeBuffer scratch;
 
-  Problem(const Matrix& matrix, int64_t row_count, int64_t group, const LinearKernels& kernels)
+  // bits: 0: float32 rows
+  Problem(const Matrix& matrix, int64_t row_count, int64_t group, int bits,
+          const LinearKernels& kernels)
       : w(matrix),
         x(random_rows(row_count, matrix.columns, 7)),
         rows(row_count),
-        layout{matrix.columns, group},
+        layout{matrix.columns, group, bits},
         quantized(static_cast<size_t>(row_count) * layout.row_bytes()),
         scratch(linear_scratch_bytes(matrix.columns)) {
-    for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t r = 0; bits > 0 && r < rows; ++r) {
       kernels.quantize_row(layout, x.data() + r * w.columns,
-                           quantized.data() + static_cast<size_t>(r) * layout.row_bytes(), nullptr);
+                           quantized.data() + static_cast<size_t>(r) * layout.row_bytes());
     }
   }
 
-  void run(const LinearKernels& kernels, bool int8, int64_t first, int64_t last,
-           int64_t first_panel, int64_t last_panel, const float* residual,
-           std::vector<float>& y) const {
+  void run(const LinearKernels& kernels, int64_t first, int64_t last, int64_t first_panel,
+           int64_t last_panel, const float* residual, std::vector<float>& y) const {
     LinearArguments a;
     a.format = &w.format;
     a.panels = w.panels.data();
@@ -139,8 +141,8 @@ struct Problem {
     a.channels = w.rows;
     a.first_panel = first_panel;
     a.last_panel = last_panel;
-    a.x = int8 ? quantized.data() : reinterpret_cast<const std::byte*>(x.data());
-    a.layout = int8 ? &layout : nullptr;
+    a.x = layout.bits > 0 ? quantized.data() : reinterpret_cast<const std::byte*>(x.data());
+    a.layout = layout.bits > 0 ? &layout : nullptr;
     a.x_stride = w.columns;
     a.first_row = first;
     a.last_row = last;
@@ -152,9 +154,9 @@ struct Problem {
     kernels.linear(a);
   }
 
-  std::vector<float> whole(const LinearKernels& kernels, bool int8) const {
+  std::vector<float> whole(const LinearKernels& kernels) const {
     std::vector<float> y(static_cast<size_t>(rows * w.rows));
-    run(kernels, int8, 0, rows, 0, panel_count(w.rows), nullptr, y);
+    run(kernels, 0, rows, 0, panel_count(w.rows), nullptr, y);
     return y;
   }
 };
@@ -167,7 +169,11 @@ void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b,
   }
 }
 
-bool takes_int8(DType dtype) { return scale_group(dtype) > 0; }
+// Kinds of rows that a weight type takes: 0 stands for float32.
+std::vector<int> row_bits(DType dtype) {
+  if (scale_group(dtype) == 0) return {0};
+  return {0, 8, 16};
+}
 
 std::vector<int64_t> activation_groups(DType dtype, int64_t columns) {
   if (dtype == DType::kQ4_K) return {256, columns};
@@ -194,43 +200,55 @@ TEST(Linear, EveryKernelGivesTheSameBits) {
   for (const DType dtype : kWeightTypes) {
     const Matrix w(dtype, 37, 512, 2);
     for (const int64_t group : activation_groups(dtype, 512)) {
-      const Problem problem(w, 19, group, kLinearReference);
-      for (const bool int8 : {false, true}) {
-        if (int8 && !takes_int8(dtype)) continue;
-        const std::vector<float> expected = problem.whole(kLinearReference, int8);
+      for (const int bits : row_bits(dtype)) {
+        const Problem problem(w, 19, group, bits, kLinearReference);
+        const std::vector<float> expected = problem.whole(kLinearReference);
         for (const auto& k : runnable()) {
-          expect_same_bits(problem.whole(*k.kernels, int8), expected,
+          expect_same_bits(problem.whole(*k.kernels), expected,
                            std::string(dtype_info(dtype).name) + " " + k.name + " group " +
-                               std::to_string(group) + (int8 ? " int8" : " f32"));
+                               std::to_string(group) + " bits " + std::to_string(bits));
         }
       }
     }
   }
 }
 
+// Every row class against every other: rows one by one, in pairs, …, in 33.
 TEST(Linear, RowsPanelsAndResidualDoNotChangeBits) {
   for (const DType dtype : {DType::kQ4_1, DType::kQ8_0, DType::kQ4_K, DType::kQ6_K, DType::kF32}) {
     const Matrix w(dtype, 53, 256, 3);
     for (const auto& k : runnable()) {
-      const Problem problem(w, 33, 256, *k.kernels);
-      for (const bool int8 : {false, true}) {
-        if (int8 && !takes_int8(dtype)) continue;
-        const std::vector<float> expected = problem.whole(*k.kernels, int8);
+      for (const int bits : row_bits(dtype)) {
+        const Problem problem(w, 33, 256, bits, *k.kernels);
+        const std::vector<float> expected = problem.whole(*k.kernels);
         std::vector<float> residual(expected.size());
         for (size_t i = 0; i < residual.size(); ++i)
           residual[i] = 0.25f * static_cast<float>(i % 7);
-        std::vector<float> pieces(expected.size());
-        for (int64_t first = 0, size = 1; first < 33; first += size, ++size) {
-          const int64_t last = std::min<int64_t>(33, first + size);
-          problem.run(*k.kernels, int8, first, last, 0, 1, residual.data(), pieces);
-          problem.run(*k.kernels, int8, first, last, 1, 4, residual.data(), pieces);
-        }
         std::vector<float> sums(expected);
         for (size_t i = 0; i < sums.size(); ++i) sums[i] = residual[i] + expected[i];
-        expect_same_bits(pieces, sums, std::string(dtype_info(dtype).name) + " " + k.name);
+        for (int64_t size = 1; size <= 17; ++size) {
+          std::vector<float> pieces(expected.size());
+          for (int64_t first = 0; first < 33; first += size) {
+            const int64_t last = std::min<int64_t>(33, first + size);
+            problem.run(*k.kernels, first, last, 0, 1, residual.data(), pieces);
+            problem.run(*k.kernels, first, last, 1, 4, residual.data(), pieces);
+          }
+          expect_same_bits(pieces, sums,
+                           std::string(dtype_info(dtype).name) + " " + k.name + " bits " +
+                               std::to_string(bits) + " rows " + std::to_string(size));
+        }
       }
     }
   }
+}
+
+// The code of column k.
+int code_at(const QuantizedLayout& layout, const std::byte* row, int64_t k) {
+  const auto* codes = reinterpret_cast<const int8_t*>(row);
+  return layout.bits == 8 ? codes[k] : 256 * codes[k] + codes[layout.plane() + k];
+}
+float scale_at(const QuantizedLayout& layout, const std::byte* row, int64_t k) {
+  return reinterpret_cast<const float*>(row + layout.scales_offset())[k / layout.group];
 }
 
 // Against Σ x·w in double over what the kernel really multiplies: decoded weights, decoded
@@ -239,28 +257,26 @@ TEST(Linear, StaysWithinRoundingOfTheExactProduct) {
   for (const DType dtype : kWeightTypes) {
     const Matrix w(dtype, 20, 512, 4);
     for (const int64_t group : activation_groups(dtype, 512)) {
-      const Problem problem(w, 3, group, kLinearReference);
-      for (const bool int8 : {false, true}) {
-        if (int8 && !takes_int8(dtype)) continue;
-        const std::vector<float> y = problem.whole(kLinearReference, int8);
+      for (const int bits : row_bits(dtype)) {
+        const Problem problem(w, 3, group, bits, kLinearReference);
+        const std::vector<float> y = problem.whole(kLinearReference);
         for (int64_t r = 0; r < 3; ++r) {
           const std::byte* row =
               problem.quantized.data() + static_cast<size_t>(r) * problem.layout.row_bytes();
-          const auto* codes = reinterpret_cast<const int8_t*>(row);
-          const auto* scales = reinterpret_cast<const float*>(row + problem.layout.scales_offset());
           for (int64_t n = 0; n < 20; ++n) {
             double exact = 0;
             double magnitude = 0;
             for (int64_t k = 0; k < 512; ++k) {
-              const double a = int8 ? static_cast<double>(codes[k]) * scales[k / group]
-                                    : problem.x[static_cast<size_t>(r * 512 + k)];
+              const double a = bits > 0 ? static_cast<double>(code_at(problem.layout, row, k)) *
+                                              scale_at(problem.layout, row, k)
+                                        : problem.x[static_cast<size_t>(r * 512 + k)];
               const double term = a * w.decoded[static_cast<size_t>(n * 512 + k)];
               exact += term;
               magnitude += std::fabs(term);
             }
             // Minimums cancel against scale · code: their parts are larger than the terms.
             ASSERT_NEAR(y[static_cast<size_t>(r * 20 + n)], exact, 4e-5 * magnitude + 1e-9)
-                << dtype_info(dtype).name << " group " << group << (int8 ? " int8" : " f32");
+                << dtype_info(dtype).name << " group " << group << " bits " << bits;
           }
         }
       }
@@ -268,63 +284,71 @@ TEST(Linear, StaysWithinRoundingOfTheExactProduct) {
   }
 }
 
-TEST(Quantize, RowsAreNearestCodesAndTheSameEverywhere) {
-  const int64_t columns = 576;
-  const std::vector<float> x = random_rows(3, columns, 11);
-  for (const int64_t group : {int64_t{32}, int64_t{64}, int64_t{192}, columns}) {
-    const QuantizedLayout layout{columns, group};
-    std::vector<std::byte> expected(layout.row_bytes());
-    for (int r = 0; r < 3; ++r) {
-      kLinearReference.quantize_row(layout, x.data() + r * columns, expected.data(), nullptr);
-      const auto* codes = reinterpret_cast<const int8_t*>(expected.data());
-      const auto* scales = reinterpret_cast<const float*>(expected.data() + layout.scales_offset());
-      for (int64_t k = 0; k < columns; ++k) {
-        const float value = x[static_cast<size_t>(r * columns + k)];
-        const float scale = scales[k / group];
-        EXPECT_LE(std::fabs(codes[k] * scale - value), 0.5001f * scale);
-      }
-      for (const auto& k : runnable()) {
-        std::vector<std::byte> out(layout.row_bytes());
-        k.kernels->quantize_row(layout, x.data() + r * columns, out.data(), nullptr);
-        EXPECT_TRUE(std::equal(
-            out.begin(),
-            out.begin() + static_cast<ptrdiff_t>(layout.scales_offset()) + layout.groups() * 4,
-            expected.begin()))
-            << k.name << " group " << group;
+// The greatest codes everywhere: no sum may overflow.
+TEST(Linear, ExtremeCodesStayExact) {
+  for (const DType dtype : kWeightTypes) {
+    if (scale_group(dtype) == 0) continue;
+    Matrix w(dtype, 16, 512, 6);
+    for (const int bits : {8, 16}) {
+      for (const float sign : {1.0f, -1.0f}) {
+        Problem problem(w, 2, 512, bits, kLinearReference);
+        std::fill(problem.x.begin(), problem.x.end(), sign * 3.0f);
+        for (int64_t r = 0; r < 2; ++r) {
+          kLinearReference.quantize_row(
+              problem.layout, problem.x.data() + r * 512,
+              problem.quantized.data() + static_cast<size_t>(r) * problem.layout.row_bytes());
+        }
+        const std::vector<float> expected = problem.whole(kLinearReference);
+        for (int64_t n = 0; n < 16; ++n) {
+          double exact = 0;
+          double magnitude = 0;
+          for (int64_t k = 0; k < 512; ++k) {
+            const double term = sign * 3.0 * w.decoded[static_cast<size_t>(n * 512 + k)];
+            exact += term;
+            magnitude += std::fabs(term);
+          }
+          ASSERT_NEAR(expected[static_cast<size_t>(n)], exact, 4e-5 * magnitude + 1e-9)
+              << dtype_info(dtype).name << " bits " << bits;
+        }
+        for (const auto& k : runnable()) {
+          expect_same_bits(problem.whole(*k.kernels), expected, k.name);
+        }
       }
     }
   }
 }
 
-TEST(Quantize, TwoPlanesHoldFifteenBits) {
-  const int64_t columns = 80;
-  const std::vector<float> x = random_rows(1, columns, 12);
-  const QuantizedLayout layout{columns, 20, 2};
-  std::vector<std::byte> expected(layout.row_bytes());
-  std::vector<float> rest(static_cast<size_t>(columns));
-  kLinearReference.quantize_row(layout, x.data(), expected.data(), rest.data());
-  for (int64_t k = 0; k < columns; ++k) {
-    double value = 0;
-    for (int plane = 0; plane < 2; ++plane) {
-      const std::byte* base = expected.data() + static_cast<size_t>(plane) * layout.plane_bytes();
-      const auto* scales = reinterpret_cast<const float*>(base + layout.scales_offset());
-      value += static_cast<double>(reinterpret_cast<const int8_t*>(base)[k]) * scales[k / 20];
-    }
-    float highest = 0;
-    for (int64_t i = k / 20 * 20; i < k / 20 * 20 + 20; ++i) {
-      highest = std::max(highest, std::fabs(x[static_cast<size_t>(i)]));
-    }
-    EXPECT_NEAR(value, x[static_cast<size_t>(k)], highest / (127 * 2 * 127 * 2 - 1000));
-  }
-  for (const auto& k : runnable()) {
-    std::vector<std::byte> out(layout.row_bytes());
-    k.kernels->quantize_row(layout, x.data(), out.data(), rest.data());
-    for (int plane = 0; plane < 2; ++plane) {
-      const auto begin = static_cast<ptrdiff_t>(static_cast<size_t>(plane) * layout.plane_bytes());
-      const auto used = static_cast<ptrdiff_t>(layout.scales_offset()) + layout.groups() * 4;
-      EXPECT_TRUE(
-          std::equal(out.begin() + begin, out.begin() + begin + used, expected.begin() + begin))
-          << k.name;
+TEST(Quantize, RowsAreNearestCodesAndTheSameEverywhere) {
+  for (const int64_t columns : {576, 80}) {
+    const std::vector<float> x = random_rows(3, columns, 11);
+    for (const int64_t group : {columns / 18, columns / 4, columns}) {
+      if (columns % group != 0) continue;
+      for (const int bits : {8, 16}) {
+        const QuantizedLayout layout{columns, group, bits};
+        std::vector<std::byte> expected(layout.row_bytes());
+        for (int r = 0; r < 3; ++r) {
+          const float* row = x.data() + r * columns;
+          kLinearReference.quantize_row(layout, row, expected.data());
+          const auto* sums =
+              reinterpret_cast<const int32_t*>(expected.data() + layout.sums_offset());
+          int64_t total = 0;
+          for (int64_t k = 0; k < columns; ++k) {
+            const int code = code_at(layout, expected.data(), k);
+            const float scale = scale_at(layout, expected.data(), k);
+            EXPECT_LE(std::abs(code), bits == 8 ? 127 : 32639);
+            EXPECT_LE(std::fabs(static_cast<float>(code) * scale - row[k]), 0.51f * scale);
+            total += code;
+          }
+          EXPECT_EQ(std::accumulate(sums, sums + layout.plane() / 16, int64_t{0}), total);
+          for (const auto& k : runnable()) {
+            std::vector<std::byte> out(layout.row_bytes());
+            k.kernels->quantize_row(layout, row, out.data());
+            const auto used = static_cast<ptrdiff_t>(layout.scales_offset()) + layout.groups() * 4;
+            EXPECT_TRUE(std::equal(out.begin(), out.begin() + used, expected.begin()))
+                << k.name << " group " << group << " bits " << bits;
+          }
+        }
+      }
     }
   }
 }

@@ -6,7 +6,7 @@ namespace adze::ops {
 const LinearKernels kLinearReference = {
     Isa::kReference,
     generic::linear<simd::Scalar>,
-    generic::quantize_plane<simd::Scalar>,
+    generic::quantize_row<simd::Scalar>,
 };
 
 }  // namespace adze::ops

@@ -6,7 +6,7 @@ namespace adze::ops {
 const LinearKernels kLinearAvx2 = {
     Isa::kAvx2,
     generic::linear<simd::Avx2>,
-    generic::quantize_plane<simd::Avx2>,
+    generic::quantize_row<simd::Avx2>,
 };
 
 }  // namespace adze::ops

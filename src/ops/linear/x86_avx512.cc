@@ -6,7 +6,7 @@ namespace adze::ops {
 const LinearKernels kLinearAvx512 = {
     Isa::kAvx512,
     generic::linear<simd::Avx512>,
-    generic::quantize_plane<simd::Avx512>,
+    generic::quantize_row<simd::Avx512>,
 };
 
 }  // namespace adze::ops

@@ -162,7 +162,7 @@ struct Avx2 {
     std::memcpy(&four, from, sizeof four);
     return _mm256_set1_epi32(four);
   }
-  // Pairs of products stay exact in 16 bits for 32 k: 8 quads × 2 products × 15 · 127 = 30,480.
+  // Pairs of products stay exact in 16 bits for 32 k: 8 quads × 2 products × 15 · 128 = 30,720.
   struct Dot4 {
     Line sum = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     void add(Line codes, Quad a) {
@@ -170,6 +170,7 @@ struct Avx2 {
       sum.high = _mm256_add_epi16(sum.high, _mm256_maddubs_epi16(codes.high, a));
     }
     I total() const { return weighted(_mm256_set1_epi16(1)); }
+    I total_256() const { return weighted(_mm256_set1_epi16(256)); }
     I weighted(__m256i weight) const {
       return {_mm256_madd_epi16(sum.low, weight), _mm256_madd_epi16(sum.high, weight)};
     }
@@ -188,6 +189,7 @@ struct Avx2 {
       high.add(high_nibbles(codes), a);
     }
     I total() const { return iadd(low.total(), high.weighted(_mm256_set1_epi16(16))); }
+    I total_256() const { return iadd(low.total_256(), high.weighted(_mm256_set1_epi16(4096))); }
   };
 };
 

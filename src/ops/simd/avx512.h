@@ -103,6 +103,7 @@ struct Avx512 {
     I sum = _mm512_setzero_si512();
     void add(Line codes, Quad a) { sum = _mm512_dpbusd_epi32(sum, codes, a); }
     I total() const { return sum; }
+    I total_256() const { return _mm512_slli_epi32(sum, 8); }
     I total_times(I scale) const { return _mm512_mullo_epi32(sum, scale); }
   };
   using Dot8 = Dot4;

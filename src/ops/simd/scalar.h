@@ -103,7 +103,7 @@ struct Scalar {
       second.lane[i] = std::bit_cast<float>(bits[i] & 0xffff0000u);
     }
   }
-  // Lanes to int8 codes; lanes are integral and in [−127, 127].
+  // Lanes to int8 codes; lanes are integral and in [−128, 127].
   static void store_i8(int8_t* to, const F& v) {
     for (size_t i = 0; i < 16; ++i) to[i] = static_cast<int8_t>(v.lane[i]);
   }
@@ -226,6 +226,7 @@ struct Scalar {
       }
     }
     I total() const { return sum; }
+    I total_256() const { return imul(sum, ibroadcast(256)); }
     I total_times(const I& scale) const { return imul(sum, scale); }
   };
   // Codes 0 … 255.

@@ -50,7 +50,7 @@ size_t StepContext::layer_offset(const Node& node) const {
 }
 
 ops::QuantizedLayout quantized_layout(const Value& value) {
-  return {graph::row_elements(value.shape), value.quantization_group, value.quantization_planes};
+  return {graph::row_elements(value.shape), value.quantization_group, value.quantization_bits};
 }
 
 int64_t row_count(const Value& value, const graph::Batch& batch) {
@@ -71,7 +71,7 @@ std::optional<std::string> refuses_linear(const Graph& graph, const Node& node,
     if (!plain && scale_group(dtype) == 0) {
       return fmt::format("no kernel for {} weights", dtype_info(dtype).name);
     }
-    if (input.type != graph::ElementType::kQ8) continue;
+    if (input.type != graph::ElementType::kQuantized) continue;
     if (plain) return fmt::format("no int8 kernel for {} weights", dtype_info(dtype).name);
     const int64_t columns = graph::row_elements(input.shape);
     const int64_t unit = dtype == DType::kQ4_K ? 256 : scale_group(dtype);
@@ -163,7 +163,7 @@ class CpuProvider final : public graph::Provider {
 
   size_t value_bytes(const Value& value, int64_t rows) const override {
     if (value.type == graph::ElementType::kState || value.shape.empty()) return 0;
-    if (value.type == graph::ElementType::kQ8) {
+    if (value.type == graph::ElementType::kQuantized) {
       return quantized_layout(value).row_bytes() * static_cast<size_t>(rows);
     }
     return static_cast<size_t>(graph::row_elements(value.shape) * rows) * sizeof(float);

@@ -24,7 +24,7 @@ class LinearStep final : public Step {
         gated_(!node.text("gate").empty()),
         scratch_(context.scratch) {
     const graph::Value& input = context.graph.value(input_);
-    quantized_ = input.type == graph::ElementType::kQ8;
+    quantized_ = input.type == graph::ElementType::kQuantized;
     if (quantized_) layout_ = quantized_layout(input);
     for (size_t i = 0; i < node.weights.size(); ++i) {
       const PackedWeight& weight = context.weights.matrix(node.weights[i]);
@@ -58,7 +58,8 @@ class LinearStep final : public Step {
   std::string kernels() const override {
     std::string out;
     for (const Operand& operand : operands_) {
-      const std::string kernel = kernels_.describe(operand.weight->format, quantized_);
+      const std::string kernel =
+          kernels_.describe(operand.weight->format, quantized_ ? &layout_ : nullptr);
       if (out.find(kernel) == std::string::npos) out += (out.empty() ? "" : "; ") + kernel;
     }
     return out + " (1, 2–16 and more rows)";
@@ -98,18 +99,8 @@ class LinearStep final : public Step {
       a.last_row = std::min(rows, first + block);
       a.y = y + at;
       a.residual = residual == nullptr ? nullptr : residual + at;
-      run_planes(a);
+      kernels_.linear(a);
     }
-  }
-
-  // The first plane of codes as it is, the second added to the result.
-  void run_planes(const ops::LinearArguments& a) const {
-    kernels_.linear(a);
-    if (!quantized_ || layout_.planes == 1) return;
-    ops::LinearArguments second = a;
-    second.x += layout_.plane_bytes();
-    second.residual = a.y;
-    kernels_.linear(second);
   }
 
   // out = silu(gate) · up, a panel and a block of rows at a time: the member's own part of both
@@ -131,8 +122,8 @@ class LinearStep final : public Step {
         gate.first_panel = up.first_panel = panel;
         gate.last_panel = up.last_panel = panel + 1;
         gate.y = out + first * channels + channel;
-        run_planes(gate);
-        run_planes(up);
+        kernels_.linear(gate);
+        kernels_.linear(up);
         const int64_t width = std::min<int64_t>(ops::kPanelRows, channels - channel);
         for (int64_t row = 0; row < gate.last_row - first; ++row) {
           float* at = gate.y + row * channels;

@@ -56,11 +56,10 @@ class NormStep final : public Step {
         weight_(context.weights.vector(node.weights[0])),
         epsilon_(static_cast<float>(node.real("epsilon"))),
         scratch_(context.scratch) {
-    quantized_ = output_.type == graph::ElementType::kQ8;
+    quantized_ = output_.type == graph::ElementType::kQuantized;
     if (quantized_) {
       layout_ = quantized_layout(output_);
-      // The normed row, and what the first plane of codes leaves of it.
-      context.scratch.need_per_member(2 * weight_.size() * sizeof(float));
+      context.scratch.need_per_member(weight_.size() * sizeof(float));  // the normed row
     }
   }
 
@@ -73,15 +72,15 @@ class NormStep final : public Step {
       float* out = quantized_ ? scratch : buffer<float>(context, output_id_) + row * n;
       norm_.rms_norm(buffer<float>(context, input_) + row * n, weight_.data(), epsilon_, n, out);
       if (quantized_) {
-        linear_.quantize_row(
-            layout_, out,
-            buffer<std::byte>(context, output_id_) + static_cast<size_t>(row) * layout_.row_bytes(),
-            scratch + n);
+        linear_.quantize_row(layout_, out,
+                             buffer<std::byte>(context, output_id_) +
+                                 static_cast<size_t>(row) * layout_.row_bytes());
       }
     }
   }
   std::string kernels() const override {
-    return kernel_name(isa_, quantized_ ? "rms_norm, int8 rows" : "rms_norm");
+    return kernel_name(isa_,
+                       quantized_ ? fmt::format("rms_norm, int{} rows", layout_.bits) : "rms_norm");
   }
 
  private:
@@ -106,10 +105,7 @@ class QuantizeStep final : public Step {
         input_(node.inputs[0]),
         output_(context.graph.value(node.outputs[0])),
         output_id_(node.outputs[0]),
-        layout_(quantized_layout(output_)),
-        scratch_(context.scratch) {
-    context.scratch.need_per_member(static_cast<size_t>(layout_.columns) * sizeof(float));
-  }
+        layout_(quantized_layout(output_)) {}
 
   void run(const RunContext& context) override {
     const Range share =
@@ -117,11 +113,12 @@ class QuantizeStep final : public Step {
     for (int64_t row = share.begin; row < share.end; ++row) {
       kernels_.quantize_row(
           layout_, buffer<float>(context, input_) + row * layout_.columns,
-          buffer<std::byte>(context, output_id_) + static_cast<size_t>(row) * layout_.row_bytes(),
-          reinterpret_cast<float*>(scratch_.of_member(context.member)));
+          buffer<std::byte>(context, output_id_) + static_cast<size_t>(row) * layout_.row_bytes());
     }
   }
-  std::string kernels() const override { return kernel_name(isa_, "int8 rows"); }
+  std::string kernels() const override {
+    return kernel_name(isa_, fmt::format("int{} rows", layout_.bits));
+  }
 
  private:
   Isa isa_;
@@ -130,7 +127,6 @@ class QuantizeStep final : public Step {
   const graph::Value& output_;
   ValueId output_id_;
   ops::QuantizedLayout layout_;
-  const Scratch& scratch_;  // what the first plane of codes leaves over
 };
 
 class GatherStep final : public Step {
