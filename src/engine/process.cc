@@ -1,19 +1,22 @@
 #include "engine/process.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <ctime>
+#include <fstream>
 #include <memory>
 #include <string>
 
 namespace adze::engine {
 
 uint64_t peak_resident_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  // Not getrusage's maximum: that one begins with what the parent held when it forked.
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
+  }
+  return 0;
 }
 
 double seconds_since_start() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -14,9 +15,13 @@ int32_t likeliest(std::span<const float> logits) {
   return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
-void refuse_nan(std::span<const float> logits) {
+// A damaged model's; −∞ is a token that cannot come.
+void refuse_not_finite(std::span<const float> logits) {
   for (size_t i = 0; i < logits.size(); ++i) {
-    if (std::isnan(logits[i])) throw_internal("the logit of token {} is not a number", i);
+    if (!(logits[i] < std::numeric_limits<float>::infinity())) {
+      throw_internal("the logit of token {} is {}: the model's weights may be damaged", i,
+                     logits[i]);
+    }
   }
 }
 
@@ -34,7 +39,7 @@ void SamplingParams::validate() const {
 
 int32_t sample_token(std::span<const float> logits, const SamplingParams& params, uint32_t choice,
                      uint64_t position, std::vector<int32_t>& scratch) {
-  refuse_nan(logits);
+  refuse_not_finite(logits);
   if (params.temperature == 0) return likeliest(logits);
 
   // A heap gives tokens in descending order one at a time: the vocabulary is never sorted.

@@ -66,7 +66,7 @@ struct LinearKernels {
   Isa isa = Isa::kReference;
   void (*linear)(const LinearArguments&) = nullptr;
   // A row of float32 to codes: scale = max |x| / greatest code, code = round(x / scale) to nearest
-  // even.
+  // even. The scale of a group with an element that is not finite is NaN, and so is every product.
   void (*quantize_row)(const QuantizedLayout& layout, const float* x, std::byte* out) = nullptr;
   // "q4 affine g32 f16 × int16"; null: float32 rows.
   std::string describe(const PackedFormat& format, const QuantizedLayout* layout) const;

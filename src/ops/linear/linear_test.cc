@@ -353,5 +353,25 @@ TEST(Quantize, RowsAreNearestCodesAndTheSameEverywhere) {
   }
 }
 
+TEST(Quantize, WhatIsNotFiniteIsNotLost) {
+  for (const int bits : {8, 16}) {
+    for (const float bad : {HUGE_VALF, -HUGE_VALF, NAN}) {
+      for (const size_t at : {0, 17, 36, 39}) {
+        std::vector<float> x(40, 1.0f);
+        x[at] = bad;
+        for (const auto& k : runnable()) {
+          const QuantizedLayout layout{40, 20, bits};
+          std::vector<std::byte> out(layout.row_bytes());
+          k.kernels->quantize_row(layout, x.data(), out.data());
+          for (const int64_t column : {0, 20}) {
+            const bool spoiled = static_cast<int64_t>(at) / 20 == column / 20;
+            EXPECT_EQ(std::isnan(scale_at(layout, out.data(), column)), spoiled) << k.name;
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace adze::ops
