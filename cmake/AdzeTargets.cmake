@@ -44,8 +44,8 @@ function(adze_library name)
 endfunction()
 
 # adze_kernel(<name> ISA avx2|avx512 SOURCES …): sources compiled with the flags of one instruction set.
-# They may be entered only after base/cpu.h has confirmed it, so they must not define inline functions that the
-# linker could share with portable code: everything in them lives in an unnamed or ISA-named namespace.
+# They may be entered only after base/cpu.h has confirmed it, so they must not leave inline functions behind that the
+# linker could share with portable code: scripts/check_kernel_symbols, a test of optimized builds, looks for them.
 set(ADZE_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
 set(ADZE_ISA_FLAGS_avx512 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl
     -mavx512vnni -mprefer-vector-width=512)
@@ -58,6 +58,13 @@ function(adze_kernel name)
   target_compile_options(${name} PRIVATE ${ADZE_ISA_FLAGS_${ARG_ISA}})
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_options(${name} PRIVATE -O3)
+    if(ADZE_BUILD_TESTS AND NOT ADZE_SANITIZE)
+      string(SUBSTRING ${ARG_ISA} 0 1 first)
+      string(SUBSTRING ${ARG_ISA} 1 -1 rest)
+      string(TOUPPER ${first} first)
+      add_test(NAME ${name}_symbols COMMAND ${CMAKE_SOURCE_DIR}/scripts/check_kernel_symbols ${first}${rest}
+                                            $<TARGET_OBJECTS:${name}> COMMAND_EXPAND_LISTS)
+    endif()
   endif()
 endfunction()
 

@@ -70,11 +70,10 @@ inline void sums_of(const RowView<P>* rows, int64_t k, int group, int32_t* out) 
 }
 
 // One line of weight codes against P planes of R rows: dot[p · R + r].
-template <int R, int P, class Line, class Dot, class Quad>
-inline void dot_line(const Line& codes, const RowView<P>* rows, int64_t k, Quad load_quad,
-                     Dot* dot) {
+template <class V, int R, int P, class Dot>
+inline void dot_line(const typename V::Line& codes, const RowView<P>* rows, int64_t k, Dot* dot) {
   for (int p = 0; p < P; ++p) {
-    for (int r = 0; r < R; ++r) dot[p * R + r].add(codes, load_quad(rows[r].plane[p] + k));
+    for (int r = 0; r < R; ++r) dot[p * R + r].add(codes, V::load_quad(rows[r].plane[p] + k));
   }
 }
 
@@ -84,8 +83,8 @@ inline void dot_nibbles(const uint8_t* lines, const RowView<P>* rows, int64_t k,
                         typename V::Dot4* dot) {
   for (int j = 0; j < 4; ++j) {
     const typename V::Line both = V::load_line(lines + 64 * j);
-    dot_line<R>(V::low_nibbles(both), rows, k + 4 * j, V::load_quad, dot);
-    dot_line<R>(V::high_nibbles(both), rows, k + 16 + 4 * j, V::load_quad, dot);
+    dot_line<V, R>(V::low_nibbles(both), rows, k + 4 * j, dot);
+    dot_line<V, R>(V::high_nibbles(both), rows, k + 16 + 4 * j, dot);
   }
 }
 
@@ -130,7 +129,7 @@ inline void tile_bits8(const PackedFormat& format, const uint8_t* block, const R
       typename V::Dot8 dot[P * R];
       for (int q = 0; q < kGroup / 4; ++q) {
         const typename V::Line codes = V::load_line(block + 64 * (g * kGroup / 4 + q));
-        dot_line<R>(codes, rows, k + g * kGroup + 4 * q, V::load_quad, dot);
+        dot_line<V, R>(codes, rows, k + g * kGroup + 4 * q, dot);
       }
       int32_t sums[R];
       sums_of<R>(rows, k + g * kGroup, kGroup, sums);

@@ -4,6 +4,20 @@
 
 namespace adze::ops {
 
+int64_t QuantizedLayout::plane() const { return padded_columns(columns); }
+
+int64_t QuantizedLayout::groups() const { return columns / group; }
+
+size_t QuantizedLayout::sums_offset() const { return static_cast<size_t>(plane() * (bits / 8)); }
+
+size_t QuantizedLayout::scales_offset() const {
+  return sums_offset() + static_cast<size_t>(plane() / 16) * sizeof(int32_t);
+}
+
+size_t QuantizedLayout::row_bytes() const {
+  return (scales_offset() + static_cast<size_t>(groups()) * sizeof(float) + 63) / 64 * 64;
+}
+
 size_t linear_scratch_bytes(int64_t columns) {
   return static_cast<size_t>(padded_columns(columns)) * kPanelRows * sizeof(float);
 }

@@ -28,14 +28,12 @@ struct QuantizedLayout {
   int64_t group = 0;  // divides `columns`
   int bits = 8;       // 8: |code| ≤ 127; 16: |code| ≤ 127 · 256 + 127
 
-  int64_t plane() const { return padded_columns(columns); }  // bytes of a plane
-  int64_t groups() const { return columns / group; }
-  size_t sums_offset() const { return static_cast<size_t>(plane() * (bits / 8)); }
-  size_t scales_offset() const { return sums_offset() + static_cast<size_t>(plane() / 16) * 4; }
-  // A multiple of 64.
-  size_t row_bytes() const {
-    return (scales_offset() + static_cast<size_t>(groups()) * 4 + 63) / 64 * 64;
-  }
+  // Not inline: a kernel file must not leave a copy behind (scripts/check_kernel_symbols).
+  int64_t plane() const;  // bytes of a plane
+  int64_t groups() const;
+  size_t sums_offset() const;
+  size_t scales_offset() const;
+  size_t row_bytes() const;  // a multiple of 64
 };
 
 // One operand pair. Rows are [first_row, last_row) of x, channels those of panels [first_panel,
