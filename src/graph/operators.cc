@@ -75,7 +75,7 @@ Axis axis_attribute(const Node& node) {
 std::vector<ValueType> infer_linear(const ShapeContext& c) {
   const bool gated = !c.node.text("gate").empty();
   require(c.inputs[0].type == ElementType::kF32 || c.inputs[0].type == ElementType::kQuantized,
-          "input must be f32 or q8");
+          "input must be f32 or quantized");
   require(!gated || c.weights.size() == 2, "a gated linear takes two weights");
   require(c.inputs.size() == 1 || c.weights.size() == 1, "a residual needs a single weight");
   std::string labels = c.node.text("axis");

@@ -60,7 +60,7 @@ std::string_view element_type_name(ElementType type) {
     case ElementType::kI32:
       return "i32";
     case ElementType::kQuantized:
-      return "q8";
+      return "int";
     case ElementType::kState:
       return "state";
   }

@@ -75,7 +75,7 @@ void quantize_activations(const PassContext& context) {
     const auto [entry, inserted] = quantized_values.try_emplace({input, group, bits}, kNoId);
     if (inserted) {
       const NodeId quantize = graph.add_node(
-          "quantize", fmt::format("{}.q{}", graph.value(input).name, bits), {input}, {},
+          "quantize", fmt::format("{}.int{}", graph.value(input).name, bits), {input}, {},
           {{"quantization_group", int64_t{group}}, {"bits", bits}}, context.source, id);
       entry->second = graph.node(quantize).outputs[0];
     }
@@ -102,8 +102,9 @@ void fuse_norm_quantize(const PassContext& context) {
     Attributes attributes = from.attributes;
     attributes["quantization_group"] = node.integer("quantization_group");
     attributes["bits"] = node.integer("bits");
-    const NodeId fused = graph.add_node("rms_norm", from.name + "+q8", from.inputs, from.weights,
-                                        std::move(attributes), context.source, norm);
+    const NodeId fused =
+        graph.add_node("rms_norm", fmt::format("{}+int{}", from.name, node.integer("bits")),
+                       from.inputs, from.weights, std::move(attributes), context.source, norm);
     Node& result = graph.mutable_node(fused);
     result.origins = from.origins;
     result.origins.push_back(node.name);
