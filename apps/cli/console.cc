@@ -29,6 +29,7 @@ void on_interrupt(int) {
   const int code = errno;
   // What is buffered cannot be written either: main() must not try again.
   std::clearerr(stdout);
+  if (code == EPIPE) throw OutputClosed{};
   throw_unavailable("standard output: write failed: {}", std::generic_category().message(code));
 }
 

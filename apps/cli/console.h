@@ -9,8 +9,11 @@
 
 namespace adze::cli {
 
-// Writes to stdout (buffered). Throws Error{kUnavailable} where it cannot be written: a closed
-// pipe, a full disk.
+// Whoever read standard output has stopped, as `head` does: leave with exit code 1 and no message.
+struct OutputClosed {};
+
+// Writes to stdout (buffered). Throws OutputClosed, and Error{kUnavailable} where it cannot be
+// written for another reason: a full disk.
 void write_stdout(std::string_view text);
 // Writes out what is buffered; for text that must appear at once. Throws as write_stdout().
 void flush_stdout();
@@ -20,7 +23,7 @@ void print(fmt::format_string<Args...> format, Args&&... args) {
   write_stdout(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Prepares the process: a closed pipe is an error of write_stdout(), not a signal; standard streams
+// Prepares the process: a closed pipe is an exception of write_stdout(), not a signal; standard streams
 // that were closed by the caller fail when used instead of naming the next file that is opened;
 // Ctrl-C ends the program at once with exit code 130. Called once by main().
 void prepare_console();

@@ -75,6 +75,8 @@ int main(int argc, char** argv) {
     return kExitUsage;
   } catch (const Interrupted&) {
     return kExitInterrupted;
+  } catch (const OutputClosed&) {
+    return kExitError;
   } catch (const adze::Error& error) {
     message(error.what());
   } catch (const std::bad_alloc&) {

@@ -158,8 +158,7 @@ INSTANTIATE_TEST_SUITE_P(Models, DeterminismTest,
                                          Case{"q8_0_int8cache", "int8", kInt16, DType::kQ8_0},
                                          Case{"q4_0_f32", "f32", kF32, DType::kQ4_0},
                                          Case{"bf16", "bf16", kInt16, DType::kBF16},
-                                         Case{"real", "bf16", kInt16, DType::kQ4_1, true},
-                                         Case{"real_int8", "int8", kInt8, DType::kQ4_1, true}),
+                                         Case{"real", "bf16", kInt16, DType::kQ4_1, true}),
                          case_name);
 
 TEST(Engine, RefusesWhatCannotBeServed) {
