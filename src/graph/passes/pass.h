@@ -24,8 +24,9 @@ std::optional<Activations> activations_from_name(std::string_view name);
 struct PassOptions {
   std::set<std::string, std::less<>> disabled;  // names of passes to skip
   Activations activations = Activations::kInt16;
-  // Elements that share a scale when activations are quantized; 0: the whole row. Nothing: what was
-  // measured to suffice, a row for int16 and 32 for int8 (docs/decisions/0002).
+  // Elements that share a scale when activations are quantized; 0, and where it does not divide a
+  // row: the whole row. Nothing: what was measured to suffice, a row for int16 and 32 for int8
+  // (docs/decisions/0002).
   std::optional<int32_t> activation_group;
 };
 
