@@ -58,3 +58,19 @@ need_python() {
     cp "$requirements" .venv/installed-requirements.txt
   fi
 }
+
+# Prints the interpreter that benchmarks use: ADZE_BENCH_PYTHON, or .venv-bench, made on first use.
+bench_python() {
+  if [ -z "${ADZE_BENCH_PYTHON:-}" ]; then
+    if [ ! -x .venv-bench/bin/llama-cpp-done ]; then
+      need_packages python3-venv python3-dev g++ cmake ninja-build >&2
+      say "Making .venv-bench; llama.cpp is compiled, which takes some ten minutes"
+      python3 -m venv .venv-bench
+      .venv-bench/bin/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt >&2 ||
+        fail "pip could not install benchmarks/requirements.txt"
+      install -m 755 /dev/null .venv-bench/bin/llama-cpp-done
+    fi
+    ADZE_BENCH_PYTHON=.venv-bench/bin/python
+  fi
+  echo "$ADZE_BENCH_PYTHON"
+}
