@@ -5,7 +5,7 @@ import subprocess
 
 def jargon():
     """Ordinary prose of the Jargon File's lexicon."""
-    text = gzip.open("/usr/share/doc/jargon-text/jargon.txt.gz").read().decode("latin-1")
+    text = gzip.open("/usr/share/doc/jargon-text/jargon.txt.gz").read().decode("utf-8")
     return text[300000:304000]
 
 
