@@ -1,5 +1,5 @@
 """What integer activations and cache types cost: KL divergence from a float64 model of the same weights on held-out text,
-the RMS error of the logits, how often the likeliest token is the same, and prompt speed.
+the RMS error of the logits, how often the likeliest token is the same, and speed.
 
 The texts are those of tests/golden/llamacpp_smollm2.json, with llama.cpp's own figures recorded there. Needs
 build/release/bin/adze_logits, which scripts/test builds.
@@ -29,10 +29,11 @@ def options_of(activations, group, cache):
     return ["--activations", activations, "--kv-dtype", cache, *(["--activation-group", group] if group else [])]
 
 
-def prompt_speed(model, ids, options, rounds):
-    return statistics.median(run_json([ADZE, "run", "-m", model, "--prompt-ids", "-p", " ".join(map(str, ids)), "-n",
-                                       1, "--temp", "0", "--json", *options])["prompt_tokens_per_second"]
-                             for _ in range(rounds))
+def speeds(model, ids, options, rounds):
+    """Medians for a prompt of `ids` and an answer of 64 tokens."""
+    runs = [run_json([ADZE, "run", "-m", model, "--prompt-ids", "-p", " ".join(map(str, ids)), "-n", 65,
+                      "--ignore-eos", "--temp", "0", "--json", *options]) for _ in range(rounds)]
+    return [statistics.median(run[f"{phase}_tokens_per_second"] for run in runs) for phase in ("prompt", "decode")]
 
 
 def main():
@@ -50,7 +51,7 @@ def main():
     print(f"{os.path.basename(model)}, {machine()}; {len(texts[0]['ids'])} tokens of each text\n")
     names = [text["name"] for text in texts]
     print(f"| activations | scale per | cache | {' | '.join(f'{name}: KL, RMS error, same best' for name in names)} | "
-          "prompt, tokens/s |\n|" + " --- |" * (4 + len(names)))
+          "prompt, tokens/s | decode, tokens/s |\n|" + " --- |" * (5 + len(names)))
     for activations, group, cache in SETTINGS:
         options = options_of(activations, group, cache)
         cells = []
@@ -64,11 +65,11 @@ def main():
             error -= error.mean(-1, keepdims=True)
             same = (logits.argmax(-1) == reference.argmax(-1)).mean()
             cells.append(f"{oracle.kl_divergence(reference, logits):.2e}, {(error * error).mean() ** 0.5:.4f}, {same:.4f}")
-        speed = prompt_speed(model, texts[0]["ids"], options, arguments.rounds)
+        prompt, decode = speeds(model, texts[0]["ids"], options, arguments.rounds)
         scale = "–" if group is None else "row" if group == "0" else group
-        print(f"| {activations} | {scale} | {cache} | {' | '.join(cells)} | {speed:.0f} |", flush=True)
+        print(f"| {activations} | {scale} | {cache} | {' | '.join(cells)} | {prompt:.0f} | {decode:.0f} |", flush=True)
     cells = [f"{text['llamacpp_kl']:.2e}, –, {text['llamacpp_same_top1']:.4f}" for text in texts]
-    print(f"| llama.cpp (int8) | 32 | f16 | {' | '.join(cells)} | |")
+    print(f"| llama.cpp (int8) | 32 | f16 | {' | '.join(cells)} | | |")
 
 
 if __name__ == "__main__":
