@@ -15,20 +15,25 @@ struct Arguments {
   ModelArguments model;
   std::string format = "text";
   int32_t rows = 512;
-  int examples = 3;
+  bool every_layer = false;
+  bool verify = false;
 };
 
 void explain(const Arguments& arguments) {
   engine::ModelOptions options = model_options(arguments.model);
   options.plan.max_rows = arguments.rows;
-  const engine::LoadedModel model(arguments.model.path, options, terminal_progress("Loading"));
-  const graph::Explanation explanation{model.declared(), model.passes(), model.plan(),
-                                       *model.checkpoint().weights};
+  options.verify_passes = arguments.verify;
+  const engine::LoadedModel model(arguments.model.path, options,
+                                  terminal_progress(arguments.verify ? "Verifying" : "Loading"));
+  const graph::Explanation explanation{model.declared(), model.passes(), model.pass_checks(),
+                                       model.plan(), *model.checkpoint().weights};
   if (arguments.format == "json") {
     print("{}\n", graph::explain_json(explanation).dump(2));
   } else {
-    print("{}", graph::explain_text(explanation, arguments.examples));
+    print("{}", graph::explain_text(explanation, arguments.every_layer));
   }
+  flush_stdout();  // the whole report, even if a pass is at fault
+  graph::require_kept(model.pass_checks());
 }
 
 }  // namespace
@@ -44,14 +49,20 @@ void register_explain(CLI::App& app) {
   command->add_option("--rows", arguments->rows, "Rows of one run that memory is planned for")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  command->add_option("--examples", arguments->examples, "Changes written out per pass")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
+  command->add_flag("--verify", arguments->verify,
+                    "Compare logits before and after each pass; exit code 1 where one changes more\n"
+                    "than it promises. Makes a plan per pass, one at a time");
+  command->add_flag("--every-layer", arguments->every_layer,
+                    "Text: each layer on its own, not ranges of layers that are alike");
   command->footer(
       "Examples:\n"
       "  adze explain -m model.gguf\n"
+      "  adze explain -m model.gguf --verify\n"
+      "  adze explain -m model.gguf --activations f32      # why nothing is quantized then\n"
       "  adze explain -m model.gguf --disable-pass fuse_qkv --disable-pass fuse_gate_up\n"
-      "  adze explain -m model.gguf --format json | jq .passes");
+      "  adze explain -m model.gguf --format json | jq '.passes[] | {name, rejections}'\n"
+      "  adze explain -m model.gguf --format json | jq '.memory, .weights.by_dtype'\n"
+      "The fields of the JSON are described in docs/explain.md.");
   command->callback([arguments] { explain(*arguments); });
 }
 

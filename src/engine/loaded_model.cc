@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "checkpoint/gguf_vocabulary.h"
-#include "graph/explain.h"
 #include "providers/cpu/cpu_provider.h"
 
 namespace adze::engine {
 
 LoadedModel::LoadedModel(const std::filesystem::path& path, const ModelOptions& options,
-                         const graph::LoadProgress& progress, const graph::AfterPass& after_pass)
+                         const graph::LoadProgress& progress)
     : checkpoint_(checkpoint::open_checkpoint(path)),
       tokenizer_(checkpoint::open_tokenizer(*checkpoint_.file)),
       isa_(options.isa.value_or(select_isa())),
@@ -21,11 +20,21 @@ LoadedModel::LoadedModel(const std::filesystem::path& path, const ModelOptions& 
   graph::Graph graph =
       models::find_architecture(checkpoint_.config.architecture).build(checkpoint_.config, weights);
   declared_ = graph::count_operators(graph);
-  reports_ = graph::run_passes(graph, weights, options.passes, after_pass);
   cpu_->lay_out_state(graph);
+  const std::array<graph::Provider*, 1> providers = {cpu_.get()};
+  if (options.verify_passes) {
+    graph::PassVerifier verifier(providers, weights, pool_, progress);
+    verifier.start(graph);
+    reports_ = graph::run_passes(graph, weights, options.passes,
+                                 [&](const graph::Graph& rewritten, const graph::PassReport& pass) {
+                                   verifier.check(rewritten, pass);
+                                 });
+    checks_ = verifier.checks();
+  } else {
+    reports_ = graph::run_passes(graph, weights, options.passes);
+  }
   graph::PlanOptions plan = options.plan;
   plan.max_context = std::min(plan.max_context, checkpoint_.config.context_length);
-  const std::array<graph::Provider*, 1> providers = {cpu_.get()};
   plan_ =
       std::make_unique<graph::Plan>(std::move(graph), providers, weights, plan, pool_, progress);
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "checkpoint/checkpoint.h"
 #include "graph/passes/pass.h"
 #include "graph/plan.h"
+#include "graph/verify.h"
 #include "ops/attention/cache_layout.h"
 #include "text/tokenizer/tokenizer.h"
 
@@ -24,15 +24,16 @@ struct ModelOptions {
   ops::CacheDType cache_dtype = ops::CacheDType::kBF16;
   graph::PassOptions passes;
   graph::PlanOptions plan;  // max_context is cut to the model's own
+  // Compare the logits before and after each pass: a plan is made for every one of them.
+  bool verify_passes = false;
 };
 
 // Owns all that a plan needs. One user at a time.
 class LoadedModel {
  public:
-  // Throws Error naming the file and what is wrong with it. `after_pass` sees the graph after each
-  // pass.
+  // Throws Error naming the file and what is wrong with it.
   LoadedModel(const std::filesystem::path& path, const ModelOptions& options,
-              const graph::LoadProgress& progress = {}, const graph::AfterPass& after_pass = {});
+              const graph::LoadProgress& progress = {});
 
   const checkpoint::Checkpoint& checkpoint() const { return checkpoint_; }
   const models::ModelConfig& config() const { return checkpoint_.config; }
@@ -42,8 +43,10 @@ class LoadedModel {
   Isa isa() const { return isa_; }
   int threads() const { return pool_.size(); }
   // Operators of the declaration, and what each pass made of it.
-  const std::map<std::string, int>& declared() const { return declared_; }
+  const graph::OperatorCounts& declared() const { return declared_; }
   const std::vector<graph::PassReport>& passes() const { return reports_; }
+  // One for each enabled pass where ModelOptions asked for them; none has been judged.
+  const std::vector<graph::PassCheck>& pass_checks() const { return checks_; }
 
  private:
   checkpoint::Checkpoint checkpoint_;
@@ -51,8 +54,9 @@ class LoadedModel {
   Isa isa_;
   ThreadPool pool_;
   std::unique_ptr<graph::Provider> cpu_;
-  std::map<std::string, int> declared_;
+  graph::OperatorCounts declared_;
   std::vector<graph::PassReport> reports_;
+  std::vector<graph::PassCheck> checks_;
   std::unique_ptr<graph::Plan> plan_;
 };
 

@@ -143,6 +143,12 @@ void Graph::adopt_output(NodeId id, size_t index, ValueId output) {
   values_[static_cast<size_t>(output)].producer = id;
 }
 
+OperatorCounts count_operators(const Graph& graph) {
+  OperatorCounts counts;
+  for (const NodeId id : graph.order()) ++counts[graph.node(id).op->name];
+  return counts;
+}
+
 void Graph::verify(const WeightSource& source) const {
   std::vector<bool> defined(values_.size(), false);
   for (const ValueId input : inputs_) defined[static_cast<size_t>(input)] = true;

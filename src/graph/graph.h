@@ -24,6 +24,9 @@ inline constexpr int32_t kNoId = -1;
 using Attribute = std::variant<int64_t, double, std::string>;
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 
+// Nodes by operator name.
+using OperatorCounts = std::map<std::string, int>;
+
 struct Operator;  // operator.h: one declaration per operator
 
 struct Value {
@@ -110,5 +113,7 @@ class Graph {
   std::vector<ValueId> outputs_;
   std::vector<StateGroup> state_groups_;
 };
+
+OperatorCounts count_operators(const Graph& graph);
 
 }  // namespace adze::graph

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -156,6 +157,24 @@ size_t Plan::weight_bytes() const {
   size_t bytes = 0;
   for (const auto& partition : compiled_) bytes += partition->weight_bytes();
   return bytes;
+}
+
+std::vector<PackedBytes> Plan::packed_weights() const {
+  std::vector<PackedBytes> all;
+  for (const auto& partition : compiled_) {
+    for (const PackedBytes& entry : partition->packed_weights()) {
+      const auto same = std::find_if(all.begin(), all.end(), [&](const PackedBytes& other) {
+        return other.dtype == entry.dtype && other.format == entry.format;
+      });
+      if (same == all.end()) {
+        all.push_back(entry);
+      } else {
+        same->count += entry.count;
+        same->bytes += entry.bytes;
+      }
+    }
+  }
+  return all;
 }
 
 }  // namespace adze::graph

@@ -48,6 +48,10 @@ class Plan {
   std::string kernels(NodeId node) const;
   int barriers() const;
   size_t weight_bytes() const;
+  // Of all partitions, by dtype and format.
+  std::vector<PackedBytes> packed_weights() const;
+  // Token ids that a batch may hold are below this.
+  int64_t vocabulary() const { return vocabulary_; }
 
  private:
   void check(const Batch& batch) const;

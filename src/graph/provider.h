@@ -36,6 +36,14 @@ struct RunContext {
   int members = 1;
 };
 
+// Weights of one checkpoint dtype as a partition holds them.
+struct PackedBytes {
+  DType dtype = DType::kF32;
+  std::string format;  // what they became: "4-bit affine g32 f16"
+  int32_t count = 0;   // distinct weights
+  size_t bytes = 0;
+};
+
 // A partition made ready: weights packed, kernels chosen. Every member of the team calls run() with
 // the same batch; the members meet at context.barrier. Results are complete when the last member
 // returns.
@@ -49,6 +57,8 @@ class CompiledPartition {
   // more").
   virtual std::string kernels(NodeId node) const = 0;
   virtual size_t weight_bytes() const = 0;
+  // weight_bytes() by dtype and format, for explanations; empty where a partition has no weights.
+  virtual std::vector<PackedBytes> packed_weights() const { return {}; }
 };
 
 class Provider {

@@ -9,7 +9,7 @@ namespace {
 NodeId rope_behind(const Graph& graph, ValueId value) {
   const NodeId producer = graph.value(value).producer;
   const bool fits = producer != kNoId && graph.node(producer).op->name == "rope" &&
-                    graph.readers(value).size() == 1;
+                    graph.readers(value).size() == 1 && !graph.is_output(value);
   return fits ? producer : kNoId;
 }
 

@@ -30,6 +30,14 @@ struct PassOptions {
   std::optional<int32_t> activation_group;
 };
 
+// What a pass promises about the model's outputs. Part of its declaration, so that none goes without;
+// verify.h checks it.
+enum class Exactness : uint8_t {
+  kBitIdentical,  // not a bit changes
+  kApproximate,   // rounds differently on purpose: at most kApproximateMeanKl (verify.h) away
+};
+std::string_view exactness_name(Exactness exactness);
+
 struct PassReport {
   struct Rejection {
     std::string where;   // node name
@@ -37,10 +45,11 @@ struct PassReport {
   };
   std::string name;
   std::string summary;
+  Exactness exactness = Exactness::kBitIdentical;
   bool enabled = true;
   double seconds = 0;
-  size_t nodes_before = 0;
-  size_t nodes_after = 0;
+  OperatorCounts before;
+  OperatorCounts after;
   std::vector<std::string> changes;  // one line each
   std::vector<Rejection> rejections;
 };
@@ -60,6 +69,7 @@ struct PassContext {
 struct Pass {
   std::string_view name;
   std::string_view summary;
+  Exactness exactness;
   void (*run)(const PassContext&);
 };
 
@@ -69,10 +79,12 @@ std::span<const Pass> passes();
 // Called with the graph after each enabled pass; for comparing outputs before and after.
 using AfterPass = std::function<void(const Graph&, const PassReport&)>;
 
-// Runs the passes; the graph is verified after each. Throws Error{kInvalidInput} for an unknown
-// name among the disabled ones, listing the known names.
+// Runs the passes of `list`; the graph is verified before the first and after each. Throws
+// Error{kInvalidInput} for an unknown name among the disabled ones, listing the known names; an
+// Error{kInternal} of the graph's verifier names the pass.
 std::vector<PassReport> run_passes(Graph& graph, const WeightSource& source,
-                                   const PassOptions& options, const AfterPass& after = {});
+                                   const PassOptions& options, const AfterPass& after = {},
+                                   std::span<const Pass> list = passes());
 
 // The passes, one file each.
 void fold_constants(const PassContext&);

@@ -84,10 +84,24 @@ void quantize_activations(const PassContext& context) {
   }
 }
 
+namespace {
+
+// Says why a norm goes on writing float32 where nothing after it quantizes its rows.
+void explain_float_norm(const PassContext& context, const Node& norm) {
+  if (norm.integer("quantization_group") > 0) return;
+  for (const NodeId reader : context.graph.readers(norm.outputs[0])) {
+    if (context.graph.node(reader).op->name == "quantize") return;
+  }
+  context.rejected(norm.name, "what reads the norm takes float32: there is nothing to fuse with");
+}
+
+}  // namespace
+
 void fuse_norm_quantize(const PassContext& context) {
   Graph& graph = context.graph;
   for (const NodeId id : std::vector<NodeId>(graph.order())) {
     const Node node = graph.node(id);
+    if (node.op->name == "rms_norm") explain_float_norm(context, node);
     if (node.op->name != "quantize") continue;
     const NodeId norm = graph.value(node.inputs[0]).producer;
     if (norm == kNoId || graph.node(norm).op->name != "rms_norm") {

@@ -129,6 +129,8 @@ class CpuPartition final : public graph::CompiledPartition {
 
   size_t weight_bytes() const override { return weights_.bytes(); }
 
+  std::vector<graph::PackedBytes> packed_weights() const override { return weights_.by_dtype(); }
+
  private:
   PackedWeights weights_;
   Scratch scratch_;

@@ -66,7 +66,8 @@ PackedWeights::PackedWeights(const graph::Graph& graph, std::span<const graph::N
       const std::string key = weight->text();
       const graph::WeightInfo info = weight->info(source);
       if (info.rows == 1) {
-        std::vector<float>& values = vectors_[key];
+        std::vector<float>& values = vectors_[key].values;
+        vectors_[key].source = info.dtype;
         std::vector<std::byte> encoded(info.bytes());
         weight->read_rows(source, 0, encoded);
         values.resize(static_cast<size_t>(info.columns));
@@ -101,7 +102,34 @@ const PackedWeight& PackedWeights::matrix(const graph::Weight& weight) const {
 }
 
 std::span<const float> PackedWeights::vector(const graph::Weight& weight) const {
-  return vectors_.at(weight->text());
+  return vectors_.at(weight->text()).values;
+}
+
+std::vector<graph::PackedBytes> PackedWeights::by_dtype() const {
+  std::map<std::pair<DType, std::string>, graph::PackedBytes> groups;
+  const auto add = [&](DType dtype, std::string format, size_t bytes) {
+    graph::PackedBytes& group = groups[{dtype, format}];
+    group.dtype = dtype;
+    group.format = std::move(format);
+    ++group.count;
+    group.bytes += bytes;
+  };
+  for (const auto& [key, packed] : matrices_) {
+    add(packed.format.source, packed.format.text(),
+        align(ops::packed_bytes(packed.format, packed.rows, packed.columns)));
+  }
+  for (const auto& [key, vector] : vectors_) {
+    add(vector.source, "f32 vectors", vector.values.size() * sizeof(float));
+  }
+  std::vector<graph::PackedBytes> out;
+  for (auto& [key, group] : groups) out.push_back(std::move(group));
+  return out;
+}
+
+size_t PackedWeights::bytes() const {
+  size_t bytes = 0;
+  for (const graph::PackedBytes& group : by_dtype()) bytes += group.bytes;
+  return bytes;
 }
 
 }  // namespace adze::providers

@@ -33,12 +33,18 @@ class PackedWeights {
   const PackedWeight& matrix(const graph::Weight& weight) const;
   // A vector's elements.
   std::span<const float> vector(const graph::Weight& weight) const;
-  size_t bytes() const { return arena_.size(); }
+  size_t bytes() const;
+  // bytes() by dtype and format.
+  std::vector<graph::PackedBytes> by_dtype() const;
 
  private:
   HugeBuffer arena_;
   std::map<std::string, PackedWeight> matrices_;  // by expression
-  std::map<std::string, std::vector<float>> vectors_;
+  struct PackedVector {
+    DType source = DType::kF32;
+    std::vector<float> values;
+  };
+  std::map<std::string, PackedVector> vectors_;
 };
 
 }  // namespace adze::providers
