@@ -49,9 +49,10 @@ void register_explain(CLI::App& app) {
   command->add_option("--rows", arguments->rows, "Rows of one run that memory is planned for")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  command->add_flag("--verify", arguments->verify,
-                    "Compare logits before and after each pass; exit code 1 where one changes more\n"
-                    "than it promises. Makes a plan per pass, one at a time");
+  command->add_flag(
+      "--verify", arguments->verify,
+      "Compare logits before and after each pass; exit code 1 where one changes more\n"
+      "than it promises. Makes a plan per pass, one at a time");
   command->add_flag("--every-layer", arguments->every_layer,
                     "Text: each layer on its own, not ranges of layers that are alike");
   command->footer(

@@ -158,18 +158,18 @@ class TextWriter {
       return;
     }
     const std::string difference = difference_text(pass.before, pass.after);
-    out_ += fmt::format("      {} → {} nodes{}{} in {:.2f} ms; {} changes, {} rejections\n",
-                        total(pass.before), total(pass.after), difference.empty() ? "" : ": ",
-                        difference, pass.seconds * 1e3, pass.changes.size(),
-                        pass.rejections.size());
+    out_ +=
+        fmt::format("      {} → {} nodes{}{} in {:.2f} ms; {} changes, {} rejections\n",
+                    total(pass.before), total(pass.after), difference.empty() ? "" : ": ",
+                    difference, pass.seconds * 1e3, pass.changes.size(), pass.rejections.size());
     write_lines("      made      ", pass.changes);
     std::vector<std::string> rejections;
     for (const auto& [where, reason] : pass.rejections) rejections.push_back(where + ": " + reason);
     write_lines("      rejected  ", rejections);
     const PassCheck* check = find_check(explanation_, pass);
     if (check == nullptr) return;
-    out_ += fmt::format("      {}  {} ({} promised)\n", check->holds() ? "verified" : "BROKEN  ",
-                        check_text(*check), exactness_name(check->exactness));
+    out_ += fmt::format("      {}  {}; promised: {}\n", check->holds() ? "verified" : "BROKEN  ",
+                        check_text(*check), promise_text(*check));
   }
 
   std::string node_text(const Partition& partition, NodeId id) const {
@@ -214,8 +214,9 @@ class TextWriter {
   void write_weights() {
     out_ += fmt::format("\nPacked weights: {}\n", size_text(plan_.weight_bytes()));
     for (const PackedBytes& entry : plan_.packed_weights()) {
-      out_ += fmt::format("  {:<5} {:>11} in {} weights as {}\n", dtype_info(entry.dtype).name,
-                          size_text(entry.bytes), entry.count, entry.format);
+      out_ += fmt::format("  {:<5} {:>11} in {} weight{} as {}\n", dtype_info(entry.dtype).name,
+                          size_text(entry.bytes), entry.count, entry.count == 1 ? "" : "s",
+                          entry.format);
     }
     for (const auto& [expression, readers] : shared_weights(plan_.graph())) {
       out_ += fmt::format("  {} is packed once for {}\n", expression,
@@ -249,6 +250,7 @@ Json pass_json(const Explanation& explanation, const PassReport& pass) {
                              {"bit_identical", check->bit_identical},
                              {"largest_difference", check->largest_difference},
                              {"mean_kl", check->mean_kl},
+                             {"mean_kl_limit", check->mean_kl_limit},
                              {"same_best", check->same_best},
                              {"rows", check->rows}};
   }
@@ -336,12 +338,10 @@ Json explain_json(const Explanation& explanation) {
     }
   }
   const MemoryPlan& memory = plan.memory();
-  out["memory"] = {{"max_rows", plan.options().max_rows},
-                   {"max_sampled", plan.options().max_sampled},
-                   {"peak_bytes", memory.peak_bytes},
-                   {"naive_bytes", memory.naive_bytes},
-                   {"values", values_with_bytes(memory)},
-                   {"in_place_values", in_place_values(memory)}};
+  out["memory"] = {
+      {"max_rows", plan.options().max_rows}, {"max_sampled", plan.options().max_sampled},
+      {"peak_bytes", memory.peak_bytes},     {"naive_bytes", memory.naive_bytes},
+      {"values", values_with_bytes(memory)}, {"in_place_values", in_place_values(memory)}};
   out["weights"] = weights_json(plan);
   out["barriers_per_run"] = plan.barriers();
   return out;

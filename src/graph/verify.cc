@@ -72,9 +72,9 @@ void compare(std::span<const float> before, std::span<const float> after, PassCh
     if (std::bit_cast<uint32_t>(before[i]) == std::bit_cast<uint32_t>(after[i])) continue;
     check.bit_identical = false;
     const double difference = std::abs(double{before[i]} - after[i]);
-    check.largest_difference =
-        std::isfinite(difference) ? std::max(check.largest_difference, difference)
-                                  : std::numeric_limits<double>::infinity();
+    check.largest_difference = std::isfinite(difference)
+                                   ? std::max(check.largest_difference, difference)
+                                   : std::numeric_limits<double>::infinity();
   }
   const size_t vocabulary = before.size() / kComparedRows;
   for (size_t row = 0; row < kComparedRows; ++row) {
@@ -140,6 +140,7 @@ void PassVerifier::check(const Graph& graph, const PassReport& report) {
   PassCheck& check = checks_.emplace_back();
   check.pass = report.name;
   check.exactness = report.exactness;
+  check.mean_kl_limit = report.mean_kl_limit;
   if (after.size() != before_.size()) {
     throw_internal("pass {}: {} logits became {}", report.name, before_.size(), after.size());
   }
@@ -154,13 +155,17 @@ std::string check_text(const PassCheck& check) {
       check.largest_difference, check.mean_kl, check.same_best, check.rows);
 }
 
+std::string promise_text(const PassCheck& check) {
+  return check.exactness == Exactness::kBitIdentical
+             ? "not to change a bit"
+             : fmt::format("a mean KL of at most {:g} nats", check.mean_kl_limit);
+}
+
 void require_kept(std::span<const PassCheck> checks) {
   for (const PassCheck& check : checks) {
     if (check.holds()) continue;
-    const std::string promise = check.exactness == Exactness::kBitIdentical
-                                    ? "not to change a bit"
-                                    : fmt::format("a mean KL of at most {}", kApproximateMeanKl);
-    throw_internal("pass {} promises {}, but {}", check.pass, promise, check_text(check));
+    throw_internal("pass {} promises {}, but {}", check.pass, promise_text(check),
+                   check_text(check));
   }
 }
 

@@ -30,11 +30,11 @@ struct PassOptions {
   std::optional<int32_t> activation_group;
 };
 
-// What a pass promises about the model's outputs. Part of its declaration, so that none goes without;
-// verify.h checks it.
+// What a pass promises about the model's outputs. Part of its declaration, so that none goes
+// without; verify.h checks it.
 enum class Exactness : uint8_t {
   kBitIdentical,  // not a bit changes
-  kApproximate,   // rounds differently on purpose: at most kApproximateMeanKl (verify.h) away
+  kApproximate,   // rounds differently on purpose: within PassReport::mean_kl_limit
 };
 std::string_view exactness_name(Exactness exactness);
 
@@ -46,6 +46,10 @@ struct PassReport {
   std::string name;
   std::string summary;
   Exactness exactness = Exactness::kBitIdentical;
+  // Set by an approximate pass as its options ask for: the most it may change, as the mean KL
+  // divergence of the next token's distribution in nats over the batch of verify.h. It is there to
+  // catch a pass that is broken; what rounding costs on real text is measured elsewhere.
+  double mean_kl_limit = 0;
   bool enabled = true;
   double seconds = 0;
   OperatorCounts before;

@@ -49,6 +49,13 @@ int32_t activation_group(const PassContext& context, const Node& node, std::stri
   return static_cast<int32_t>(group);
 }
 
+// About three times what the roundings change on SmolLM2-135M's 4-bit file and any cache, at most:
+// 0.0015 for int16, 0.015 for int8 in groups of 32, 0.19 for an int8 row.
+double mean_kl_limit(int32_t coarsest_int8) {
+  if (coarsest_int8 == 0) return 0.005;
+  return coarsest_int8 <= 32 ? 0.05 : 0.6;
+}
+
 }  // namespace
 
 void quantize_activations(const PassContext& context) {
@@ -58,6 +65,7 @@ void quantize_activations(const PassContext& context) {
     return;
   }
   Graph& graph = context.graph;
+  int32_t coarsest_int8 = 0;
   std::map<std::tuple<ValueId, int32_t, int64_t>, ValueId> quantized_values;
   for (const NodeId id : std::vector<NodeId>(graph.order())) {
     const Node& node = graph.node(id);
@@ -79,9 +87,11 @@ void quantize_activations(const PassContext& context) {
           {{"quantization_group", int64_t{group}}, {"bits", bits}}, context.source, id);
       entry->second = graph.node(quantize).outputs[0];
     }
+    if (bits == 8) coarsest_int8 = std::max(coarsest_int8, group);
     graph.mutable_node(id).inputs[0] = entry->second;
     context.changed(fmt::format("{}: int{}, a scale per {}", graph.node(id).name, bits, group));
   }
+  context.report.mean_kl_limit = mean_kl_limit(coarsest_int8);
 }
 
 namespace {
@@ -92,7 +102,7 @@ void explain_float_norm(const PassContext& context, const Node& norm) {
   for (const NodeId reader : context.graph.readers(norm.outputs[0])) {
     if (context.graph.node(reader).op->name == "quantize") return;
   }
-  context.rejected(norm.name, "what reads the norm takes float32: there is nothing to fuse with");
+  context.rejected(norm.name, "its readers take float32: there is no quantize to fuse with");
 }
 
 }  // namespace
