@@ -23,9 +23,9 @@ void print(fmt::format_string<Args...> format, Args&&... args) {
   write_stdout(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Prepares the process: a closed pipe is an exception of write_stdout(), not a signal; standard streams
-// that were closed by the caller fail when used instead of naming the next file that is opened;
-// Ctrl-C ends the program at once with exit code 130. Called once by main().
+// Prepares the process: a closed pipe is an exception of write_stdout(), not a signal; standard
+// streams that were closed by the caller fail when used instead of naming the next file that is
+// opened; Ctrl-C ends the program at once with exit code 130. Called once by main().
 void prepare_console();
 
 // Lives while a command wants to end by itself on Ctrl-C, to finish a line or print statistics: the

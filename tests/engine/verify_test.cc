@@ -14,7 +14,6 @@
 #include "checkpoint/checkpoint.h"
 #include "engine/loaded_model.h"
 #include "graph/operator.h"
-#include "graph/operator.h"
 #include "models/model.h"
 #include "providers/cpu/cpu_provider.h"
 #include "tiny_model.h"
