@@ -3,9 +3,9 @@
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <limits>
 #include <utility>
 
-#include "base/checked.h"
 #include "base/error.h"
 
 namespace adze {
@@ -15,7 +15,10 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 HugeBuffer::HugeBuffer(size_t size) {
   if (size == 0) return;
-  mapping_size_ = (CheckedSize(size).align_up(kHugePage) + kHugePage).as<size_t>();
+  if (size > std::numeric_limits<size_t>::max() - 2 * kHugePage) {
+    throw_exhausted("cannot get {} MiB of memory", size >> 20);
+  }
+  mapping_size_ = (size + kHugePage - 1) / kHugePage * kHugePage + kHugePage;
   mapping_ =
       ::mmap(nullptr, mapping_size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping_ == MAP_FAILED) {

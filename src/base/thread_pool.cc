@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "base/error.h"
 
@@ -48,12 +49,20 @@ ThreadPool::ThreadPool(int threads)
       spins_(size_ > available_cpus() ? kOversubscribedSpins : kSpins),
       barrier_(size_, spins_) {
   if (threads < 0 || threads > 1024) throw_invalid("threads: {} is not from 0 to 1024", threads);
-  for (int member = 1; member < size_; ++member) {
-    members_.emplace_back([this, member] { member_loop(member); });
+  try {
+    for (int member = 1; member < size_; ++member) {
+      members_.emplace_back([this, member] { member_loop(member); });
+    }
+  } catch (const std::system_error& error) {
+    // The destructor of a half-made pool does not run, and members_ must not die unjoined.
+    join();
+    throw_exhausted("threads: cannot start {}: {}", size_, error.code().message());
   }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { join(); }
+
+void ThreadPool::join() {
   stop_.store(true, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();

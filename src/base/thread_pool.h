@@ -32,7 +32,8 @@ class Barrier {
 // run.
 class ThreadPool {
  public:
-  // At least one thread; 0: as many as CPUs this process may use.
+  // 0: as many threads as CPUs this process may use. Throws Error{kInvalidInput} for a number that
+  // is not from 0 to 1024, Error{kResourceExhausted} where the system gives no more threads.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -47,6 +48,7 @@ class ThreadPool {
 
  private:
   void member_loop(int member);
+  void join();
 
   const int size_;
   const int spins_;

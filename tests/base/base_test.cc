@@ -5,19 +5,11 @@
 #include <filesystem>
 #include <span>
 
-#include "base/checked.h"
+#include "base/error.h"
 #include "base/file.h"
 
 namespace adze {
 namespace {
-
-TEST(CheckedSize, RefusesOverflowAndNegativeSizes) {
-  EXPECT_THROW(CheckedSize(UINT64_MAX) + CheckedSize(1), Error);
-  EXPECT_THROW(CheckedSize(uint64_t{1} << 32) * CheckedSize(uint64_t{1} << 32), Error);
-  EXPECT_THROW(CheckedSize(1) - CheckedSize(2), Error);
-  EXPECT_THROW(CheckedSize::from_signed(-1), Error);
-  EXPECT_EQ(CheckedSize(33).align_up(32).value(), 64u);
-}
 
 TEST(AtomicFileWriter, AppearsOnlyOnCommit) {
   const auto path = std::filesystem::temp_directory_path() / "adze_base_test.txt";
