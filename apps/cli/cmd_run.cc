@@ -5,8 +5,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -54,7 +52,7 @@ std::string read_prompt(const Arguments& arguments) {
   if (arguments.prompt_given) return arguments.prompt;
   if (isatty(STDIN_FILENO) != 0)
     throw UsageError("no prompt: give -p TEXT, or text on standard input");
-  std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  std::string text = read_stdin(text::kMaxTextBytes);
   if (!arguments.no_chat && !text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
@@ -115,7 +113,9 @@ Outcome generate(engine::LoadedModel& model, const Arguments& arguments, engine:
   if (outcome.tokens.empty()) outcome.prompt_seconds = since(start);
   outcome.decode_seconds = since(start) - outcome.prompt_seconds;
   if (stream) print("\n");
-  if (outcome.reason == engine::FinishReason::kError) throw_internal("{}", error);
+  if (outcome.reason == engine::FinishReason::kError) {
+    throw_internal("{}: {}", model.checkpoint().path, error);
+  }
   if (interrupted) throw Interrupted{};
   return outcome;
 }
@@ -186,6 +186,18 @@ void run(Arguments& arguments) {
   report(model, arguments, prompt_tokens, outcome);
 }
 
+// CLI11 would wrap what does not fit.
+const CLI::Validator kUnsigned(
+    [](const std::string& text) {
+      uint64_t value = 0;
+      const char* end = text.data() + text.size();
+      const auto [last, code] = std::from_chars(text.data(), end, value);
+      return code == std::errc() && last == end && !text.empty()
+                 ? std::string()
+                 : fmt::format("{} is not a whole number from 0 to 2^64 - 1", printable(text));
+    },
+    "UINT64");
+
 void add_sampling_options(CLI::App& command, Arguments& arguments) {
   engine::SamplingParams& sampling = arguments.request.sampling;
   command.add_option("-n,--max-tokens", arguments.request.max_tokens, "Tokens to generate at most")
@@ -201,8 +213,9 @@ void add_sampling_options(CLI::App& command, Arguments& arguments) {
       .add_option("--min-p", sampling.min_p,
                   "Keep tokens at least this share as likely as the likeliest")
       ->capture_default_str();
-  command.add_option("--seed", arguments.seed,
-                     "Seed of the random numbers (default: a random one)");
+  command
+      .add_option("--seed", arguments.seed, "Seed of the random numbers (default: a random one)")
+      ->check(kUnsigned);
   command.add_option("--stop", arguments.request.stop, "End before this text; may be repeated");
   command.add_flag("--ignore-eos", arguments.request.ignore_end,
                    "Go on after the end of the answer");

@@ -1,8 +1,6 @@
 // `adze tokenize`: text to tokens and back.
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <string>
@@ -26,21 +24,6 @@ struct Options {
   bool decode = false;
 };
 
-std::string read_stdin() {
-  std::string data;
-  std::vector<char> block(1 << 16);
-  while (const size_t got = std::fread(block.data(), 1, block.size(), stdin)) {
-    data.append(block.data(), got);
-    if (data.size() > text::kMaxTextBytes) {
-      throw_exhausted("standard input: more than the limit of {} bytes", text::kMaxTextBytes);
-    }
-  }
-  if (std::ferror(stdin) != 0) {
-    throw_unavailable("standard input: read failed: {}", std::generic_category().message(errno));
-  }
-  return data;
-}
-
 std::vector<text::TokenId> parse_ids(std::string_view data) {
   constexpr std::string_view kBlanks = " \t\r\n";
   std::vector<text::TokenId> ids;
@@ -60,7 +43,7 @@ std::vector<text::TokenId> parse_ids(std::string_view data) {
 
 void tokenize(const Options& options) {
   const auto tokenizer = checkpoint::open_tokenizer(gguf::File::open(options.model));
-  const std::string input = read_stdin();
+  const std::string input = read_stdin(text::kMaxTextBytes);
   if (options.decode) {
     write_stdout(tokenizer->decode_bytes(parse_ids(input), options.no_special));
     return;

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <system_error>
+#include <vector>
 
 #include "apps/cli/commands.h"
 #include "base/error.h"
@@ -37,6 +38,21 @@ void on_interrupt(int) {
 
 void write_stdout(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) stdout_failed();
+}
+
+std::string read_stdin(size_t limit) {
+  std::string data;
+  std::vector<char> block(1 << 16);
+  while (const size_t got = std::fread(block.data(), 1, block.size(), stdin)) {
+    data.append(block.data(), got);
+    if (data.size() > limit) {
+      throw_exhausted("standard input: more than the limit of {} bytes", limit);
+    }
+  }
+  if (std::ferror(stdin) != 0) {
+    throw_unavailable("standard input: read failed: {}", std::generic_category().message(errno));
+  }
+  return data;
 }
 
 void flush_stdout() {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +19,10 @@ struct OutputClosed {};
 void write_stdout(std::string_view text);
 // Writes out what is buffered; for text that must appear at once. Throws as write_stdout().
 void flush_stdout();
+
+// All of standard input. Throws Error{kUnavailable} where it cannot be read, and
+// Error{kResourceExhausted} where there is more than `limit` bytes.
+std::string read_stdin(size_t limit);
 
 template <class... Args>
 void print(fmt::format_string<Args...> format, Args&&... args) {

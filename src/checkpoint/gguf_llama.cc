@@ -51,6 +51,17 @@ double positive(const gguf::File& file, const std::string& key, double value) {
   return value;
 }
 
+// Rows of the embedding table: one for each token.
+int32_t vocabulary(const gguf::File& file, const std::string& table) {
+  const uint64_t rows = file.require_tensor(table).rows();
+  const gguf::StringArray* tokens = file.strings("tokenizer.ggml.tokens");
+  const uint64_t expected = tokens == nullptr ? rows : tokens->size();
+  if (rows != expected || rows > std::numeric_limits<int32_t>::max()) {
+    throw_invalid("{}: tensor {}: {} rows for {} tokens", file.name(), table, rows, expected);
+  }
+  return static_cast<int32_t>(rows);
+}
+
 models::ModelConfig read_config(const gguf::File& file) {
   models::ModelConfig config;
   config.architecture = "llama";
@@ -84,13 +95,17 @@ models::ModelConfig read_config(const gguf::File& file) {
   const std::string epsilon = "llama.attention.layer_norm_rms_epsilon";
   config.norm_epsilon = positive(file, epsilon, file.require_real(epsilon));
   const std::string_view scaling = file.text("llama.rope.scaling.type").value_or("none");
-  if (scaling != "none" || file.find_tensor("rope_freqs.weight") != nullptr) {
-    throw_unsupported("{}: rotary scaling '{}' is not supported", file.name(), printable(scaling));
+  if (scaling != "none") {
+    throw_unsupported("{}: llama.rope.scaling.type: '{}' is not supported", file.name(),
+                      printable(scaling));
+  }
+  if (file.find_tensor("rope_freqs.weight") != nullptr) {
+    throw_unsupported("{}: tensor rope_freqs.weight: rotary scaling is not supported", file.name());
   }
   if (file.integer("llama.expert_count").value_or(0) > 0) {
     throw_unsupported("{}: mixtures of experts are not supported", file.name());
   }
-  config.vocabulary = static_cast<int32_t>(file.require_tensor("token_embd.weight").rows());
+  config.vocabulary = vocabulary(file, "token_embd.weight");
   config.tied_output = file.find_tensor("output.weight") == nullptr;
   return config;
 }

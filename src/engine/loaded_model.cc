@@ -2,12 +2,29 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "checkpoint/gguf_vocabulary.h"
 #include "providers/cpu/cpu_provider.h"
 
 namespace adze::engine {
+namespace {
+
+// What only the graph knows about is an error that names a node: here it gets the file's name.
+template <class Make>
+auto naming_file(const std::string& file, Make make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).find(file) != std::string_view::npos) throw;
+    throw Error(error.kind(), file + ": " + error.what());
+  }
+}
+
+}  // namespace
 
 LoadedModel::LoadedModel(const std::filesystem::path& path, const ModelOptions& options,
                          const graph::LoadProgress& progress)
@@ -17,8 +34,11 @@ LoadedModel::LoadedModel(const std::filesystem::path& path, const ModelOptions& 
       pool_(options.threads),
       cpu_(providers::make_cpu_provider({isa_, options.cache_dtype})) {
   const graph::WeightSource& weights = *checkpoint_.weights;
-  graph::Graph graph =
-      models::find_architecture(checkpoint_.config.architecture).build(checkpoint_.config, weights);
+  const std::string& file = checkpoint_.file->name();
+  graph::Graph graph = naming_file(file, [&] {
+    return models::find_architecture(checkpoint_.config.architecture)
+        .build(checkpoint_.config, weights);
+  });
   declared_ = graph::count_operators(graph);
   cpu_->lay_out_state(graph);
   const std::array<graph::Provider*, 1> providers = {cpu_.get()};
@@ -35,8 +55,10 @@ LoadedModel::LoadedModel(const std::filesystem::path& path, const ModelOptions& 
   }
   graph::PlanOptions plan = options.plan;
   plan.max_context = std::min(plan.max_context, checkpoint_.config.context_length);
-  plan_ =
-      std::make_unique<graph::Plan>(std::move(graph), providers, weights, plan, pool_, progress);
+  plan_ = naming_file(file, [&] {
+    return std::make_unique<graph::Plan>(std::move(graph), providers, weights, plan, pool_,
+                                         progress);
+  });
 }
 
 }  // namespace adze::engine

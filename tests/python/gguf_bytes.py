@@ -94,7 +94,7 @@ HIDDEN, HEADS, KV_HEADS, HEAD_DIM, FFN, CONTEXT = 64, 4, 2, 16, 96, 128
 
 
 def tiny_model():
-    """One layer of the Llama family with weights of zero and a vocabulary of the bytes and an end token."""
+    """One layer of the Llama family with weights of zero and a vocabulary of the bytes, a pair and an end token."""
     model = Gguf()
     model.set("general.architecture", STRING, "llama")
     for key, value in {"block_count": 1, "context_length": CONTEXT, "embedding_length": HIDDEN,
@@ -105,11 +105,11 @@ def tiny_model():
     model.set("llama.attention.layer_norm_rms_epsilon", FLOAT32, 1e-5)
     model.set("tokenizer.ggml.model", STRING, "gpt2")
     model.set("tokenizer.ggml.pre", STRING, "smollm")
-    tokens = byte_tokens() + ["<|im_end|>"]
+    tokens = byte_tokens() + ["th", "<|im_end|>"]
     model.set("tokenizer.ggml.tokens", ARRAY, (STRING, tokens))
-    model.set("tokenizer.ggml.token_type", ARRAY, (INT32, [1] * 256 + [3]))
+    model.set("tokenizer.ggml.token_type", ARRAY, (INT32, [1] * 257 + [3]))
     model.set("tokenizer.ggml.merges", ARRAY, (STRING, ["t h"]))
-    model.set("tokenizer.ggml.eos_token_id", UINT32, 256)
+    model.set("tokenizer.ggml.eos_token_id", UINT32, 257)
     model.add_tensor("token_embd.weight", [HIDDEN, len(tokens)])
     model.add_tensor("output_norm.weight", [HIDDEN], F32)
     for name, dims in {"attn_q": [HIDDEN, HEADS * HEAD_DIM], "attn_k": [HIDDEN, KV_HEADS * HEAD_DIM],
