@@ -92,8 +92,13 @@ void Plan::check(const Batch& batch) const {
   }
   int32_t next_row = 0;
   for (const BatchSequence& sequence : batch.sequences) {
-    if (sequence.first_row != next_row || sequence.rows < 1 || sequence.first_position < 0) {
-      throw_invalid("batch: a sequence's rows do not follow the one before it");
+    if (sequence.first_row != next_row || sequence.rows < 1 ||
+        sequence.rows > batch.rows() - next_row) {
+      throw_invalid("batch: a sequence of {} rows from row {} on, expected is row {} of {}",
+                    sequence.rows, sequence.first_row, next_row, batch.rows());
+    }
+    if (sequence.first_position < 0) {
+      throw_invalid("batch: a sequence at position {}", sequence.first_position);
     }
     next_row += sequence.rows;
     if (sequence.mask != MaskKind::kCausal) throw_unsupported("batch: only causal masks");

@@ -1,5 +1,6 @@
 #include "kvcache/block_pool.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -8,10 +9,21 @@
 
 namespace adze::kvcache {
 
+namespace {
+
+size_t all_bytes(size_t block_bytes, int32_t blocks) {
+  const uint64_t count = CheckedSize::from_signed(blocks).value();
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(block_bytes, count, &bytes)) {
+    throw_exhausted("cannot get memory for {} cache blocks of {} bytes", blocks, block_bytes);
+  }
+  return bytes;
+}
+
+}  // namespace
+
 BlockPool::BlockPool(size_t block_bytes, int32_t blocks)
-    : block_bytes_(block_bytes),
-      total_(blocks),
-      memory_((CheckedSize(block_bytes) * CheckedSize::from_signed(blocks)).as<size_t>()) {}
+    : block_bytes_(block_bytes), total_(blocks), memory_(all_bytes(block_bytes, blocks)) {}
 
 std::byte* BlockPool::allocate() {
   if (in_use_ == total_) throw_exhausted("all {} cache blocks are in use", total_);
@@ -25,6 +37,8 @@ std::byte* BlockPool::allocate() {
 
 void BlockPool::release(std::byte* block) {
   assert(block >= memory_.data() && block < memory_.data() + memory_.size());
+  assert(static_cast<size_t>(block - memory_.data()) % block_bytes_ == 0);
+  assert(std::find(free_.begin(), free_.end(), block) == free_.end());
   free_.push_back(block);
   --in_use_;
 }

@@ -12,12 +12,13 @@ namespace adze::kvcache {
 // Equal blocks out of one arena; what they hold is opaque. Not thread-safe.
 class BlockPool {
  public:
-  // Throws Error{kResourceExhausted} where the memory cannot be had. Pages are touched only as
-  // blocks are used.
+  // Throws Error{kResourceExhausted} where the memory cannot be had, Error{kInvalidInput} for a
+  // negative number of blocks. Pages are touched only as blocks are used.
   BlockPool(size_t block_bytes, int32_t blocks);
 
   // A zeroed block. Throws Error{kResourceExhausted} where none is free.
   std::byte* allocate();
+  // Takes back a block of this pool that is in use; anything else is a programmer's mistake.
   void release(std::byte* block);
 
   int32_t total() const { return total_; }
