@@ -1,4 +1,6 @@
 // `adze inspect`: what is in a model file.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>

@@ -1,5 +1,5 @@
 // `adze run`: a prompt in, streamed text out, statistics at the end.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -216,7 +216,8 @@ void add_sampling_options(CLI::App& command, Arguments& arguments) {
   command
       .add_option("--seed", arguments.seed, "Seed of the random numbers (default: a random one)")
       ->check(kUnsigned);
-  command.add_option("--stop", arguments.request.stop, "End before this text; may be repeated");
+  command.add_option("--stop", arguments.request.stop, "End before this text; may be repeated")
+      ->allow_extra_args(false);
   command.add_flag("--ignore-eos", arguments.request.ignore_end,
                    "Go on after the end of the answer");
 }

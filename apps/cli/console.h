@@ -2,7 +2,7 @@
 // Ctrl-C.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <string>

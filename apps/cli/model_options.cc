@@ -1,6 +1,6 @@
 #include "apps/cli/model_options.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -32,8 +32,10 @@ void add_model_options(CLI::App& command, ModelArguments& a) {
   command.add_option("--kv-dtype", a.cache_dtype, "Keys and values in the cache")
       ->check(CLI::IsMember({"bf16", "int8", "f32"}))
       ->capture_default_str();
-  command.add_option("--disable-pass", a.disabled_passes,
-                     "A pass to leave out, by the name that `adze explain` shows; may be repeated");
+  command
+      .add_option("--disable-pass", a.disabled_passes,
+                  "A pass to leave out, by the name that `adze explain` shows; may be repeated")
+      ->allow_extra_args(false);
 }
 
 engine::ModelOptions model_options(const ModelArguments& a) {

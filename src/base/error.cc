@@ -4,6 +4,10 @@
 
 namespace adze {
 
+void throw_error(ErrorKind kind, fmt::string_view format, fmt::format_args arguments) {
+  throw Error(kind, fmt::vformat(format, arguments));
+}
+
 std::string printable(std::string_view text, size_t limit) {
   std::string out;
   size_t position = 0;

@@ -1,13 +1,12 @@
 // The one exception type of the project.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace adze {
 
@@ -33,25 +32,26 @@ class Error : public std::runtime_error {
 };
 
 // throw_invalid("{}: offset {}: …", path, offset)
+[[noreturn]] void throw_error(ErrorKind kind, fmt::string_view format, fmt::format_args arguments);
 template <class... Args>
 [[noreturn]] void throw_invalid(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ErrorKind::kInvalidInput, fmt::format(format, std::forward<Args>(args)...));
+  throw_error(ErrorKind::kInvalidInput, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 [[noreturn]] void throw_unsupported(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ErrorKind::kUnsupported, fmt::format(format, std::forward<Args>(args)...));
+  throw_error(ErrorKind::kUnsupported, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 [[noreturn]] void throw_exhausted(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ErrorKind::kResourceExhausted, fmt::format(format, std::forward<Args>(args)...));
+  throw_error(ErrorKind::kResourceExhausted, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 [[noreturn]] void throw_unavailable(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ErrorKind::kUnavailable, fmt::format(format, std::forward<Args>(args)...));
+  throw_error(ErrorKind::kUnavailable, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 [[noreturn]] void throw_internal(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ErrorKind::kInternal, fmt::format(format, std::forward<Args>(args)...));
+  throw_error(ErrorKind::kInternal, format, fmt::make_format_args(args...));
 }
 
 // Text from a file made fit for a one-line message: control characters and invalid UTF-8 escaped as

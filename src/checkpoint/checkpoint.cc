@@ -1,6 +1,6 @@
 #include "checkpoint/checkpoint.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <set>
 #include <utility>

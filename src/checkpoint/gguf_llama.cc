@@ -1,6 +1,6 @@
 // The Llama family in GGUF files: metadata keys, tensor names, and the row order of queries and
 // keys.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "graph/types.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace adze::graph {
 

@@ -72,7 +72,6 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyModelS
     tokens.add(token);
   }
   gguf::StringArray merges;
-  merges.add("t h");
   writer.add_metadata("tokenizer.ggml.tokens", value_of(tokens));
   writer.add_metadata("tokenizer.ggml.token_type", value_of(std::span<const int32_t>(types)));
   writer.add_metadata("tokenizer.ggml.eos_token_id", value_of(uint32_t{257}));

@@ -1,6 +1,6 @@
 // gguf_copy IN OUT [DTYPE]: reads a GGUF file and writes what was read. With DTYPE, float32 tensors
 // whose rows are whole blocks are encoded to that type; with F32, all tensors are decoded.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 #include <string_view>

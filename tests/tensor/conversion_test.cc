@@ -1,7 +1,7 @@
 // Conversions between float32 and the plain types, over all 16-bit patterns and their ties, against
 // checksums of what NumPy and `gguf` make of the same inputs
 // (tests/golden/make_conversion_golden.py).
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <array>

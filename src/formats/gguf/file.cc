@@ -1,6 +1,6 @@
 #include "formats/gguf/file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

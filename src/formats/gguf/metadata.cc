@@ -1,5 +1,5 @@
 // Typed access to a file's metadata.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 

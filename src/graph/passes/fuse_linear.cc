@@ -1,5 +1,5 @@
 // Fusions around linears: query/key/value, gate/up, residual.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // Integer activations in front of linears whose weights are quantized.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
@@ -30,8 +30,12 @@ constexpr int32_t kTwoLevelBlock = 256;  // integer sub-scales span this many co
 bool quantized(DType dtype) { return dtype_info(dtype).block_elements > 1; }
 bool two_level(DType dtype) { return dtype == DType::kQ4_K; }
 
-// The scale granularity of the node's input, or 0 with the reason why it stays float32.
-int32_t activation_group(const PassContext& context, const Node& node, std::string& reason) {
+struct Granularity {
+  int32_t group = 0;   // elements that share a scale; 0: float32
+  std::string reason;  // why float32, or why not the group that was asked for
+};
+
+Granularity granularity(const PassContext& context, const Node& node) {
   const int64_t columns = node.weights[0]->info(context.source).columns;
   const int32_t usual = context.options.activations == Activations::kInt16 ? 0 : 32;
   const int32_t asked = context.options.activation_group.value_or(usual);
@@ -39,14 +43,13 @@ int32_t activation_group(const PassContext& context, const Node& node, std::stri
   for (const Weight& weight : node.weights) {
     const DType dtype = weight->info(context.source).dtype;
     if (!quantized(dtype)) {
-      reason = fmt::format("{} is {}", weight->text(), dtype_info(dtype).name);
-      return 0;
+      return {0, fmt::format("{} is {}", weight->text(), dtype_info(dtype).name)};
     }
     // Sub-scales are applied to integers, before any activation scale.
     if (two_level(dtype)) group = std::max<int64_t>(group, kTwoLevelBlock);
   }
-  if (columns % group != 0) group = columns;
-  return static_cast<int32_t>(group);
+  if (columns % group == 0) return {static_cast<int32_t>(group), {}};
+  return {static_cast<int32_t>(columns), fmt::format("{} does not divide a row", group)};
 }
 
 // About three times what the roundings change on SmolLM2-135M's 4-bit file and any cache, at most:
@@ -71,8 +74,7 @@ void quantize_activations(const PassContext& context) {
     const Node& node = graph.node(id);
     if (node.op->name != "linear" || graph.value(node.inputs[0]).type != ElementType::kF32)
       continue;
-    std::string reason;
-    const int32_t group = activation_group(context, node, reason);
+    const auto [group, reason] = granularity(context, node);
     if (group == 0) {
       context.rejected(node.name, reason);
       continue;
@@ -89,7 +91,8 @@ void quantize_activations(const PassContext& context) {
     }
     if (bits == 8) coarsest_int8 = std::max(coarsest_int8, group);
     graph.mutable_node(id).inputs[0] = entry->second;
-    context.changed(fmt::format("{}: int{}, a scale per {}", graph.node(id).name, bits, group));
+    context.changed(fmt::format("{}: int{}, a scale per {}{}", graph.node(id).name, bits, group,
+                                reason.empty() ? "" : ": " + reason));
   }
   context.report.mean_kl_limit = mean_kl_limit(coarsest_int8);
 }

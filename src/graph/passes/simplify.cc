@@ -1,5 +1,5 @@
 // Constant folding, and the removal of identity and dead operators.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "ops/linear/linear.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace adze::ops {
 

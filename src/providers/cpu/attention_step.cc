@@ -1,6 +1,6 @@
 // Attention: tiles of query rows that share a key head; few tiles over many keys are split by
 // segment.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

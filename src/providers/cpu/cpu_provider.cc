@@ -1,6 +1,6 @@
 #include "providers/cpu/cpu_provider.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // Linears: panels are split among the members, rows go by in blocks that stay in the cache.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Operators that work row by row: each member takes a share of the batch's rows.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,7 @@
 #include "text/chat_template/parser.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "text/chat_template/builtins.h"

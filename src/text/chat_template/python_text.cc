@@ -1,6 +1,6 @@
 #include "text/chat_template/python_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <utf8proc.h>
 
 #include <array>
