@@ -43,7 +43,7 @@ std::optional<Value> find_attribute(Context& context, const Value& value, std::s
     if (auto found = loop_attribute(*loop, name)) return found;
   }
   if (const Builtin* method = find_method(value, name)) return context.method(value, method);
-  if (is_forbidden_method(value, name)) return Value::undefined(std::string(name));
+  if (is_forbidden_method(value, name)) return Value::undefined(name);
   if (is_missing_method(value, name)) {
     context.unsupported("'{}' of a '{}'", printable(name), value.type_name());
   }
@@ -52,7 +52,8 @@ std::optional<Value> find_attribute(Context& context, const Value& value, std::s
 }
 
 Value missing(const Value& value, std::string_view name) {
-  return Value::undefined(fmt::format("{} object has no attribute {}", value.type_name(), name));
+  return Value::undefined(
+      fmt::format("{} object has no attribute {}", value.type_name(), printable(name)));
 }
 
 std::optional<size_t> place(int64_t index, size_t size) {
@@ -66,18 +67,10 @@ bool is_indexable(const List& list) {
          list.flavor == Flavor::kRange;
 }
 
-bool is_hashable(const Value& value) {
-  if (const List* list = value.list()) {
-    return list->flavor == Flavor::kTuple &&
-           std::all_of(list->items.begin(), list->items.end(), is_hashable);
-  }
-  return !value.dict() && !value.name_space() && !value.loop();
-}
-
 // value[key] where Python does not raise.
 std::optional<Value> find_item(Context& context, const Value& value, const Value& key) {
   if (const Dict* dict = value.dict()) {
-    const Value* found = is_hashable(key) ? dict->find(hash_key(context, key)) : nullptr;
+    const Value* found = key.hashable() ? dict->find(hash_key(context, key)) : nullptr;
     return found ? std::optional(*found) : std::nullopt;
   }
   if (!key.is_int() && !key.is_bool()) return std::nullopt;
@@ -87,9 +80,11 @@ std::optional<Value> find_item(Context& context, const Value& value, const Value
   }
   if (const String* text = value.string()) {
     context.spend_bytes(text->size());
-    const std::vector<size_t> offsets = character_offsets(text->text());
-    const auto at = place(key.as_int(), offsets.size() - 1);
-    if (at) return context.text(text->part(offsets[*at], offsets[*at + 1]));
+    const auto at = place(key.as_int(), character_count(text->text()));
+    if (at) {
+      const size_t begin = character_offset(text->text(), *at);
+      return context.text(text->part(begin, character_offset(text->text(), *at + 1)));
+    }
   }
   return std::nullopt;
 }
@@ -99,6 +94,7 @@ std::optional<Value> find_item(Context& context, const Value& value, const Value
 Value get_attribute(Context& context, const Value& value, std::string_view name) {
   if (auto found = find_attribute(context, value, name)) return *found;
   if (const Dict* dict = value.dict()) {
+    context.spend_bytes(name.size());
     if (const Value* found = dict->find("s" + std::string(name))) return *found;
   }
   return missing(value, name);
@@ -116,9 +112,13 @@ Value get_item(Context& context, const Value& value, const Value& key) {
 
 namespace {
 
-// The indices of a slice over `size` elements, by Python's rules (slice.indices).
-std::vector<size_t> slice_indices(Context& context, size_t size, const Value& begin,
-                                  const Value& end, const Value& step) {
+struct Slice {
+  int64_t first, stop, stride;
+};
+
+// Over `size` elements, by Python's rules (slice.indices).
+Slice make_slice(Context& context, size_t size, const Value& begin, const Value& end,
+                 const Value& step) {
   constexpr std::string_view kWhat = "slice indices";
   const int64_t stride = step.is_none() ? 1 : to_index(context, step, kWhat);
   if (stride == 0) context.fail("slice step cannot be zero");
@@ -131,13 +131,33 @@ std::vector<size_t> slice_indices(Context& context, size_t size, const Value& be
     return std::clamp(index < 0 ? std::max(index, -count - 1) + count : index, lowest, highest);
   };
   const int64_t first = bound(begin, stride < 0 ? highest : lowest);
-  const int64_t stop = bound(end, stride < 0 ? lowest : highest);
-  std::vector<size_t> indices;
-  for (int64_t i = first; stride < 0 ? i > stop : i < stop;) {
-    indices.push_back(static_cast<size_t>(i));
-    if (__builtin_add_overflow(i, stride, &i)) break;
+  return {first, bound(end, stride < 0 ? lowest : highest), stride};
+}
+
+std::vector<size_t> indices(const Slice& slice) {
+  std::vector<size_t> all;
+  for (int64_t i = slice.first; slice.stride < 0 ? i > slice.stop : i < slice.stop;) {
+    all.push_back(static_cast<size_t>(i));
+    if (__builtin_add_overflow(i, slice.stride, &i)) break;
   }
-  return indices;
+  return all;
+}
+
+Value slice_text(Context& context, const String& text, const Value& begin, const Value& end,
+                 const Value& step) {
+  context.spend_bytes(8 * text.size());
+  const size_t count = character_count(text.text());
+  const Slice slice = make_slice(context, count, begin, end, step);
+  if (slice.stride == 1) {
+    const size_t from = character_offset(text.text(), static_cast<size_t>(slice.first));
+    const size_t to = character_offset(text.text(), static_cast<size_t>(slice.stop));
+    return context.text(text.part(from, std::max(from, to)));
+  }
+  context.spend(count);  // before there are offsets, which take eight bytes for each
+  const std::vector<size_t> offsets = character_offsets(text.text());
+  String result;
+  for (const size_t i : indices(slice)) result.append_part(text, offsets[i], offsets[i + 1]);
+  return context.text(std::move(result));
 }
 
 }  // namespace
@@ -147,20 +167,12 @@ Value get_slice(Context& context, const Value& value, const Value& begin, const 
   if (const List* list = value.list(); list && is_indexable(*list)) {
     context.spend(1 + list->items.size() / 64);
     std::vector<Value> items;
-    for (const size_t i : slice_indices(context, list->items.size(), begin, end, step)) {
+    for (const size_t i : indices(make_slice(context, list->items.size(), begin, end, step))) {
       items.push_back(list->items[i]);
     }
     return context.list(std::move(items), list->flavor);
   }
-  if (const String* text = value.string()) {
-    context.spend_bytes(8 * text->size());
-    const std::vector<size_t> offsets = character_offsets(text->text());
-    String result;
-    for (const size_t i : slice_indices(context, offsets.size() - 1, begin, end, step)) {
-      result.append_part(*text, offsets[i], offsets[i + 1]);
-    }
-    return context.text(std::move(result));
-  }
+  if (const String* text = value.string()) return slice_text(context, *text, begin, end, step);
   if (value.is_undefined()) context.fail_undefined(value);
   context.fail("'{}' object is not subscriptable by a slice", value.type_name());
 }

@@ -20,7 +20,7 @@ void Context::exhausted(std::string_view what, uint64_t limit) const {
 
 void Context::fail_undefined(const Value& value) const {
   if (const Undefined* undefined = value.undefined_name()) {
-    fail("'{}' is undefined", printable(undefined->name));
+    fail("'{}' is undefined", undefined->name);
   }
   fail("'{}' object cannot be used here", value.type_name());
 }
@@ -42,8 +42,10 @@ Value Context::text(std::string_view bytes, bool from_input) {
 Value Context::list(std::vector<Value> items, Flavor flavor) {
   charge(sizeof(List) + items.size() * sizeof(Value));
   auto list = std::make_shared<List>();
+  list->hashable = flavor == Flavor::kTuple;
   for (const Value& item : items) {
     list->depth = std::max(list->depth, checked_depth(item.depth()));
+    list->hashable = list->hashable && item.hashable();
     list->has_input = list->has_input || item.has_input();
   }
   list->flavor = flavor;
@@ -92,6 +94,7 @@ Value Context::loop(std::shared_ptr<Loop> state) {
 std::string hash_key(Context& context, const Value& value) {
   if (const String* text = value.string()) {
     context.spend_bytes(text->size());
+    context.charge(text->size());
     return "s" + text->text();
   }
   if (value.is_none()) return "0";
@@ -107,6 +110,7 @@ std::string hash_key(Context& context, const Value& value) {
     for (const Value& item : list->items) {
       context.spend();
       const std::string part = hash_key(context, item);
+      context.charge(part.size());
       key += fmt::format("{}:{}", part.size(), part);
     }
     return key;

@@ -88,7 +88,10 @@ Value join(Call& call) {
   String out;
   bool is_first = true;
   for (const Value& item : iterate(call.context, call.self)) {
-    if (!is_first) out.append(separator);
+    if (!is_first) {
+      call.context.spend_bytes(separator.size());
+      out.append(separator);
+    }
     out.append(to_string(call.context, resolve(call.context, item, given(call, 1))));
     call.context.spend();
     if (out.size() > Limits::kMemory) call.context.exhausted("bytes of values", Limits::kMemory);

@@ -132,15 +132,17 @@ Value replace(Call& call) {
                       to_text(call.context, call[1], "new"), count);
 }
 
-// Parts as byte ranges, first to last, of splitting at `separator`, at most `limit` times.
+// Parts as byte ranges, first to last, of splitting at `separator`, at most `limit` times. Each is
+// a step of the budget as it is found.
 using Parts = std::vector<std::pair<size_t, size_t>>;
 
-Parts split_at(std::string_view text, std::string_view separator, int64_t limit) {
+Parts split_at(Context& context, std::string_view text, std::string_view separator, int64_t limit) {
   Parts parts;
   size_t begin = 0;
   for (int64_t done = 0; limit < 0 || done < limit; ++done) {
     const size_t found = find(text, separator, begin);
     if (found == std::string_view::npos) break;
+    context.spend();
     parts.emplace_back(begin, found);
     begin = found + separator.size();
   }
@@ -148,12 +150,14 @@ Parts split_at(std::string_view text, std::string_view separator, int64_t limit)
   return parts;
 }
 
-Parts split_at_right(std::string_view text, std::string_view separator, int64_t limit) {
+Parts split_at_right(Context& context, std::string_view text, std::string_view separator,
+                     int64_t limit) {
   Parts parts;
   size_t end = text.size();
   for (int64_t done = 0; limit < 0 || done < limit; ++done) {
     const size_t found = text.substr(0, end).rfind(separator);
     if (found == std::string_view::npos) break;
+    context.spend();
     parts.emplace_back(found + separator.size(), end);
     end = found;
   }
@@ -180,7 +184,7 @@ size_t skip_back(std::string_view text, size_t end, bool space) {
   return end;
 }
 
-Parts split_at_space(std::string_view text, int64_t limit) {
+Parts split_at_space(Context& context, std::string_view text, int64_t limit) {
   Parts parts;
   size_t begin = skip(text, 0, true);
   for (int64_t done = 0; begin < text.size(); ++done) {
@@ -188,6 +192,7 @@ Parts split_at_space(std::string_view text, int64_t limit) {
       parts.emplace_back(begin, text.size());
       break;
     }
+    context.spend();
     const size_t end = skip(text, begin, false);
     parts.emplace_back(begin, end);
     begin = skip(text, end, true);
@@ -195,7 +200,7 @@ Parts split_at_space(std::string_view text, int64_t limit) {
   return parts;
 }
 
-Parts split_at_space_right(std::string_view text, int64_t limit) {
+Parts split_at_space_right(Context& context, std::string_view text, int64_t limit) {
   Parts parts;
   size_t end = skip_back(text, text.size(), true);
   for (int64_t done = 0; end > 0; ++done) {
@@ -203,6 +208,7 @@ Parts split_at_space_right(std::string_view text, int64_t limit) {
       parts.emplace_back(0, end);
       break;
     }
+    context.spend();
     const size_t begin = skip_back(text, end, false);
     parts.emplace_back(begin, end);
     end = skip_back(text, begin, true);
@@ -213,7 +219,6 @@ Parts split_at_space_right(std::string_view text, int64_t limit) {
 
 Value make_parts(Call& call, const Parts& parts) {
   std::vector<Value> items;
-  call.context.spend(parts.size());
   for (const auto& [begin, end] : parts) {
     items.push_back(call.context.text(self_text(call).part(begin, end)));
   }
@@ -225,14 +230,14 @@ Value split_from(Call& call, bool right) {
   const int64_t limit = call.has(1) ? to_index(call.context, call[1], "maxsplit") : -1;
   call.context.spend_bytes(8 * text.size());
   if (!call.has(0) || call[0].is_none()) {
-    return make_parts(call,
-                      right ? split_at_space_right(text, limit) : split_at_space(text, limit));
+    return make_parts(call, right ? split_at_space_right(call.context, text, limit)
+                                  : split_at_space(call.context, text, limit));
   }
   const std::string& separator = to_text(call.context, call[0], "sep").text();
   if (separator.empty()) call.context.fail("empty separator");
   if (right) call.context.spend(1 + text.size() / 1024 * separator.size());
-  return make_parts(
-      call, right ? split_at_right(text, separator, limit) : split_at(text, separator, limit));
+  return make_parts(call, right ? split_at_right(call.context, text, separator, limit)
+                                : split_at(call.context, text, separator, limit));
 }
 Value split(Call& call) { return split_from(call, false); }
 Value split_right(Call& call) { return split_from(call, true); }
@@ -252,13 +257,13 @@ Value has_affix(Call& call, bool (*matches)(std::string_view, std::string_view))
   const List* choices = call[0].list();
   if (!choices || choices->flavor != Flavor::kTuple) {
     const std::string& affix = to_text(call.context, call[0], "the argument").text();
+    call.context.spend_bytes(affix.size());
     return Value::boolean(matches(text, affix));
   }
   for (const Value& choice : choices->items) {
-    call.context.spend();
-    if (matches(text, to_text(call.context, choice, "the argument").text())) {
-      return Value::boolean(true);
-    }
+    const std::string& affix = to_text(call.context, choice, "the argument").text();
+    call.context.spend_bytes(affix.size());
+    if (matches(text, affix)) return Value::boolean(true);
   }
   return Value::boolean(false);
 }
@@ -301,7 +306,12 @@ Value count_text(Call& call) {
   const std::string& needle = to_text(call.context, call[0], "the argument").text();
   call.context.spend_bytes(text.size());
   if (needle.empty()) return Value::integer(character_count(text) + 1);
-  return Value::integer(split_at(text, needle, -1).size() - 1);
+  size_t count = 0;
+  for (size_t at = find(text, needle, 0); at != std::string_view::npos;
+       at = find(text, needle, at + needle.size())) {
+    ++count;
+  }
+  return Value::integer(count);
 }
 
 Value join(Call& call) {
@@ -310,7 +320,10 @@ Value join(Call& call) {
   bool is_first = true;
   for (const Value& item : iterate(call.context, call[0])) {
     call.context.spend();
-    if (!is_first) out.append(self_text(call));
+    if (!is_first) {
+      call.context.spend_bytes(self_text(call).size());
+      out.append(self_text(call));
+    }
     out.append(to_text(call.context, item, "a sequence item"));
     if (out.size() > Limits::kMemory) call.context.exhausted("bytes of values", Limits::kMemory);
     is_first = false;

@@ -330,8 +330,9 @@ size_t length(Context& context, const Value& value) {
 std::vector<Value> iterate(Context& context, const Value& value) {
   std::vector<Value> items;
   if (const String* text = value.string()) {
+    context.spend_bytes(text->size());
+    context.spend(character_count(text->text()));  // before there are offsets of that many
     const std::vector<size_t> offsets = character_offsets(text->text());
-    context.spend(offsets.size());
     for (size_t i = 0; i + 1 < offsets.size(); ++i) {
       items.push_back(context.text(text->part(offsets[i], offsets[i + 1])));
     }

@@ -31,6 +31,12 @@ size_t character_count(std::string_view text) {
   return count;
 }
 
+size_t character_offset(std::string_view text, size_t index) {
+  size_t at = 0;
+  for (; index > 0 && at < text.size(); --index) at += first_character(text.substr(at)).length;
+  return at;
+}
+
 bool is_python_space(int32_t codepoint) {
   if (codepoint < 0) return false;
   if (codepoint < 0x80)

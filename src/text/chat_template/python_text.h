@@ -23,6 +23,8 @@ Character first_character(std::string_view text);
 // Where each character begins, and the size at the end.
 std::vector<size_t> character_offsets(std::string_view text);
 size_t character_count(std::string_view text);
+// The byte at which character `index` begins; the text's size where there are not so many.
+size_t character_offset(std::string_view text, size_t index);
 
 // str.isspace() of one code point.
 bool is_python_space(int32_t codepoint);

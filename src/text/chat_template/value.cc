@@ -2,12 +2,25 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace adze::text::chat {
 
 Value* Namespace::find(std::string_view name) {
   const auto found = std::find_if(attributes.begin(), attributes.end(),
                                   [&](const auto& entry) { return entry.first == name; });
   return found == attributes.end() ? nullptr : &found->second;
+}
+
+Value Value::undefined(std::string_view name) {
+  Value value;
+  value.data_ = std::make_shared<const Undefined>(Undefined{printable(name)});
+  return value;
+}
+
+bool Value::hashable() const {
+  if (const List* sequence = list()) return sequence->hashable;
+  return !dict() && !name_space() && !loop();
 }
 
 bool Value::has_input() const {

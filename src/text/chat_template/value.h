@@ -22,7 +22,7 @@ struct MacroNode;
 struct Scope;
 
 struct Undefined {
-  std::string name;  // what was looked up
+  std::string name;  // what was looked up, printable and cut
 };
 struct None {};
 
@@ -47,11 +47,8 @@ class Value {
   template <class T>
   explicit Value(std::shared_ptr<T> object) : data_(std::move(object)) {}
   explicit Value(const Builtin* function) : data_(function) {}
-  static Value undefined(std::string name) {
-    Value value;
-    value.data_ = std::make_shared<const Undefined>(Undefined{std::move(name)});
-    return value;
-  }
+  // Keeps no more of the name than a message shows.
+  static Value undefined(std::string_view name);
   static Value boolean(bool value) { return Value(value, false); }
   static Value integer(size_t value) { return Value(static_cast<int64_t>(value), false); }
 
@@ -83,6 +80,8 @@ class Value {
 
   // Whether it, or anything in it, came from the request. A namespace or loop counts as input.
   bool has_input() const;
+  // Whether it can be a key.
+  bool hashable() const;
   // Levels of containers, at least 1. Bounds the recursion of everything that walks a value.
   int depth() const;
 
@@ -115,6 +114,7 @@ struct List {
   std::vector<Value> items;
   int depth = 1;
   bool has_input = false;
+  bool hashable = false;
   mutable size_t consumed = 0;  // of a generator
 };
 

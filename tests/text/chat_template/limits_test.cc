@@ -39,6 +39,31 @@ TEST(TemplateLimits, Steps) {
       "{% endfor %}");
 }
 
+// Values that share parts, so that walking them takes longer the smaller they are.
+TEST(TemplateLimits, SharedParts) {
+  const std::string doubled =
+      "{% set ns = namespace(t=(1, 2)) %}{% for i in range(60) %}"
+      "{% set ns.t = (ns.t, ns.t) %}{% endfor %}";
+  expect_exhausted(doubled + "{{ {}[ns.t] }}");
+  expect_exhausted(doubled + "{{ {ns.t: 1} }}");
+  expect_exhausted(doubled + "{{ ns.t == (ns.t, 1) or ns.t in [ns.t ~ ''] }}");
+}
+
+// What is as large as a text must be paid for before it is made.
+TEST(TemplateLimits, MemoryOfLargeTexts) {
+  const std::string large = "{% set s = 'a b ' * 25000000 %}";
+  expect_exhausted(large + "{{ s.split() | length }}");
+  expect_exhausted(large + "{{ s.rsplit('b') | length }}");
+  expect_exhausted(large + "{{ s.split('a') | length }}");
+  expect_exhausted(large + "{{ s[::2] | length }}");
+  expect_exhausted(large + "{{ s | list | length }}");
+  expect_exhausted(large + "{% for i in range(300) %}{{ s.startswith(s) }}{% endfor %}");
+  expect_exhausted(large + "{{ {}[(s, s, s, s)] }}");
+  expect_exhausted(large + "{% for i in range(300) %}{{ {}[s] }}{% endfor %}");
+  const auto chat = ChatTemplate::compile(large + "{{ s.count(' ') }} {{ [][s] }}", "large");
+  EXPECT_EQ(chat.render(Json::array(), {}).text, "50000000 ");
+}
+
 TEST(TemplateLimits, ManyNames) {
   std::string source;
   for (int i = 0; i < 20000; ++i) source += "{% set v" + std::to_string(i) + " = 1 %}";
