@@ -43,17 +43,22 @@ build() {
   cmake --build --preset "$preset" -j "$(($(nproc) < 4 ? $(nproc) : 4))"
 }
 
+# make_venv FOLDER: a Python environment; made anew where an earlier attempt was cut off.
+make_venv() {
+  "$1/bin/python" -m pip --version >/dev/null 2>&1 && return
+  say "Making a Python environment in $1"
+  rm -rf "$1"
+  python3 -m venv "$1"
+}
+
 # The project's Python, with the packages of a requirements file.
 need_python() {
   local requirements=$1
   need_packages python3-venv
-  if [ ! -x .venv/bin/python ]; then
-    say "Making a Python environment in .venv"
-    python3 -m venv .venv
-  fi
+  make_venv .venv
   if ! cmp -s "$requirements" .venv/installed-requirements.txt; then
     say "Installing the Python packages of $requirements"
-    .venv/bin/pip install --quiet --disable-pip-version-check -r "$requirements" ||
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$requirements" ||
       fail "pip could not install $requirements: is there a network?"
     cp "$requirements" .venv/installed-requirements.txt
   fi
@@ -64,9 +69,9 @@ bench_python() {
   if [ -z "${ADZE_BENCH_PYTHON:-}" ]; then
     if [ ! -x .venv-bench/bin/llama-cpp-done ]; then
       need_packages python3-venv python3-dev g++ cmake ninja-build >&2
-      say "Making .venv-bench; llama.cpp is compiled, which takes some ten minutes"
-      python3 -m venv .venv-bench
-      .venv-bench/bin/pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt >&2 ||
+      say "llama.cpp is compiled, which takes some ten minutes"
+      make_venv .venv-bench
+      .venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt >&2 ||
         fail "pip could not install benchmarks/requirements.txt"
       install -m 755 /dev/null .venv-bench/bin/llama-cpp-done
     fi

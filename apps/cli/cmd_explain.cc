@@ -47,6 +47,7 @@ void register_explain(CLI::App& app) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command->add_option("--rows", arguments->rows, "Rows of one run that memory is planned for")
+      ->transform(kWholeNumber)
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
   command->add_flag(

@@ -2,16 +2,13 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
-#include <sstream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "apps/cli/commands.h"
@@ -55,20 +52,6 @@ std::string read_prompt(const Arguments& arguments) {
   std::string text = read_stdin(text::kMaxTextBytes);
   if (!arguments.no_chat && !text.empty() && text.back() == '\n') text.pop_back();
   return text;
-}
-
-std::vector<int32_t> parse_ids(const std::string& text) {
-  std::istringstream input(text);
-  std::vector<int32_t> ids;
-  for (std::string word; input >> word;) {
-    int32_t id = 0;
-    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), id);
-    if (code != std::errc() || end != word.data() + word.size()) {
-      throw_invalid("prompt: '{}' is not a token id", printable(word));
-    }
-    ids.push_back(id);
-  }
-  return ids;
 }
 
 double since(std::chrono::steady_clock::time_point start) {
@@ -157,8 +140,21 @@ void report(const engine::LoadedModel& model, const Arguments& arguments, size_t
       static_cast<double>(peak) / (1 << 20), model.threads(), isa_name(model.isa()));
 }
 
+// What is wrong with options is found before anything is loaded.
+void check_options(const Arguments& arguments) {
+  try {
+    arguments.request.sampling.validate();
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+  if (!arguments.system.empty() && (arguments.no_chat || arguments.ids)) {
+    throw UsageError(fmt::format("--system: there is no chat with {}",
+                                 arguments.no_chat ? "--no-chat" : "--prompt-ids"));
+  }
+}
+
 void run(Arguments& arguments) {
-  arguments.request.sampling.validate();
+  check_options(arguments);
   if (arguments.seed) {
     arguments.request.sampling.seed = *arguments.seed;
   } else {
@@ -174,7 +170,7 @@ void run(Arguments& arguments) {
   const double load_seconds = since(start);
   engine::Request request = arguments.request;
   if (arguments.ids) {
-    request.tokens = parse_ids(prompt);
+    request.tokens = parse_token_ids(prompt, "prompt");
   } else if (arguments.no_chat) {
     request.tokens = model.tokenizer().encode(prompt);
   } else {
@@ -186,26 +182,16 @@ void run(Arguments& arguments) {
   report(model, arguments, prompt_tokens, outcome);
 }
 
-// CLI11 would wrap what does not fit.
-const CLI::Validator kUnsigned(
-    [](const std::string& text) {
-      uint64_t value = 0;
-      const char* end = text.data() + text.size();
-      const auto [last, code] = std::from_chars(text.data(), end, value);
-      return code == std::errc() && last == end && !text.empty()
-                 ? std::string()
-                 : fmt::format("{} is not a whole number from 0 to 2^64 - 1", printable(text));
-    },
-    "UINT64");
-
 void add_sampling_options(CLI::App& command, Arguments& arguments) {
   engine::SamplingParams& sampling = arguments.request.sampling;
   command.add_option("-n,--max-tokens", arguments.request.max_tokens, "Tokens to generate at most")
+      ->transform(kWholeNumber)
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
   command.add_option("--temp", sampling.temperature, "Temperature; 0: the likeliest token always")
       ->capture_default_str();
   command.add_option("--top-k", sampling.top_k, "Keep the k likeliest tokens; 0: all")
+      ->transform(kWholeNumber)
       ->capture_default_str();
   command.add_option("--top-p", sampling.top_p, "Keep the likeliest tokens that hold this much")
       ->capture_default_str();
@@ -215,9 +201,13 @@ void add_sampling_options(CLI::App& command, Arguments& arguments) {
       ->capture_default_str();
   command
       .add_option("--seed", arguments.seed, "Seed of the random numbers (default: a random one)")
-      ->check(kUnsigned);
+      ->transform(kWholeNumber)
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--stop", arguments.request.stop, "End before this text; may be repeated")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check([](const std::string& text) {
+        return text.empty() ? std::string("an empty text would stop at once") : std::string();
+      });
   command.add_flag("--ignore-eos", arguments.request.ignore_end,
                    "Go on after the end of the answer");
 }
@@ -235,6 +225,7 @@ void register_run(CLI::App& app) {
   command->add_flag("--prompt-ids", arguments->ids, "The prompt is token ids, separated by blanks");
   command->add_flag("--json", arguments->json, "One JSON object with text, tokens and statistics");
   command->add_option("--chunk", arguments->chunk, "Prompt tokens per run")
+      ->transform(kWholeNumber)
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
   add_sampling_options(*command, *arguments);

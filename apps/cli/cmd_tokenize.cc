@@ -1,6 +1,5 @@
 // `adze tokenize`: text to tokens and back.
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "apps/cli/commands.h"
 #include "apps/cli/console.h"
+#include "apps/cli/model_options.h"
 #include "base/error.h"
 #include "checkpoint/gguf_vocabulary.h"
 #include "formats/gguf/file.h"
@@ -24,28 +24,12 @@ struct Options {
   bool decode = false;
 };
 
-std::vector<text::TokenId> parse_ids(std::string_view data) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  std::vector<text::TokenId> ids;
-  while (true) {
-    data.remove_prefix(std::min(data.find_first_not_of(kBlanks), data.size()));
-    if (data.empty()) return ids;
-    const std::string_view word = data.substr(0, data.find_first_of(kBlanks));
-    text::TokenId id = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
-    if (error != std::errc() || end != word.data() + word.size()) {
-      throw_invalid("standard input: \"{}\" is not a token id", printable(word));
-    }
-    ids.push_back(id);
-    data.remove_prefix(word.size());
-  }
-}
-
 void tokenize(const Options& options) {
   const auto tokenizer = checkpoint::open_tokenizer(gguf::File::open(options.model));
   const std::string input = read_stdin(text::kMaxTextBytes);
   if (options.decode) {
-    write_stdout(tokenizer->decode_bytes(parse_ids(input), options.no_special));
+    write_stdout(
+        tokenizer->decode_bytes(parse_token_ids(input, "standard input"), options.no_special));
     return;
   }
   const bool special = !options.no_special;

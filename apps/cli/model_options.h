@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/loaded_model.h"
@@ -24,7 +25,14 @@ struct ModelArguments {
 // Adds -m and the expert options to a command.
 void add_model_options(CLI::App& command, ModelArguments& arguments);
 
-// Throws UsageError for values that are none of the choices.
+// Decimal digits, with leading zeros dropped: CLI11 on its own takes 010 for eight, and wraps what
+// does not fit into 64 bits.
+extern const CLI::Validator kWholeNumber;
+
+// Token ids, separated by blanks. Throws Error{kInvalidInput} that names `source` and the word.
+std::vector<int32_t> parse_token_ids(std::string_view data, std::string_view source);
+
+// Throws UsageError for options that do not go together and passes that do not exist.
 engine::ModelOptions model_options(const ModelArguments& arguments);
 
 // A progress bar on stderr for anything above two seconds, on a terminal only.

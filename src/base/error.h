@@ -57,5 +57,7 @@ template <class... Args>
 // Text from a file made fit for a one-line message: control characters and invalid UTF-8 escaped as
 // \xNN, cut after `limit` bytes with "…".
 std::string printable(std::string_view text, size_t limit = 80);
+// The limit for names of files: an error must not lose the part that tells them apart.
+inline constexpr size_t kMaxPathBytes = 4096;
 
 }  // namespace adze

@@ -18,7 +18,8 @@ std::string error_text(int code) { return std::generic_category().message(code);
 
 class FileInput final : public RandomAccessInput {
  public:
-  explicit FileInput(const std::filesystem::path& path) : name_(printable(path.string(), 4096)) {
+  explicit FileInput(const std::filesystem::path& path)
+      : name_(printable(path.string(), kMaxPathBytes)) {
     // O_NONBLOCK: opening a FIFO must fail below, not wait for a writer.
     fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd_ < 0) throw_invalid("{}: cannot open: {}", name_, error_text(errno));
@@ -58,7 +59,7 @@ class FileInput final : public RandomAccessInput {
 class MemoryInput final : public RandomAccessInput {
  public:
   MemoryInput(const std::string& name, std::span<const std::byte> data)
-      : name_(printable(name, 4096)), data_(data.begin(), data.end()) {}
+      : name_(printable(name, kMaxPathBytes)), data_(data.begin(), data.end()) {}
   uint64_t size() const override { return data_.size(); }
   const std::string& name() const override { return name_; }
   void read(uint64_t offset, std::span<std::byte> out) const override {

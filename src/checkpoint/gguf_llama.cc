@@ -62,6 +62,22 @@ int32_t vocabulary(const gguf::File& file, const std::string& table) {
   return static_cast<int32_t>(rows);
 }
 
+// A file without a type whose factor is not one means linear scaling; the second key is an older
+// spelling of the factor.
+void refuse_rope_scaling(const gguf::File& file) {
+  const auto type = file.text("llama.rope.scaling.type");
+  if (type && *type != "none") {
+    throw_unsupported("{}: llama.rope.scaling.type: '{}' is not supported", file.name(),
+                      printable(*type));
+  }
+  for (const char* key : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
+    const double factor = file.real(key).value_or(1);
+    if (!type && factor != 0 && factor != 1) {
+      throw_unsupported("{}: {}: rotary scaling by {} is not supported", file.name(), key, factor);
+    }
+  }
+}
+
 models::ModelConfig read_config(const gguf::File& file) {
   models::ModelConfig config;
   config.architecture = "llama";
@@ -94,11 +110,7 @@ models::ModelConfig read_config(const gguf::File& file) {
       positive(file, "llama.rope.freq_base", file.real("llama.rope.freq_base").value_or(10000.0));
   const std::string epsilon = "llama.attention.layer_norm_rms_epsilon";
   config.norm_epsilon = positive(file, epsilon, file.require_real(epsilon));
-  const std::string_view scaling = file.text("llama.rope.scaling.type").value_or("none");
-  if (scaling != "none") {
-    throw_unsupported("{}: llama.rope.scaling.type: '{}' is not supported", file.name(),
-                      printable(scaling));
-  }
+  refuse_rope_scaling(file);
   if (file.find_tensor("rope_freqs.weight") != nullptr) {
     throw_unsupported("{}: tensor rope_freqs.weight: rotary scaling is not supported", file.name());
   }

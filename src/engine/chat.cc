@@ -25,8 +25,7 @@ std::vector<int32_t> chat_tokens(const LoadedModel& model, std::string_view syst
   if (checkpoint.chat_template.empty()) {
     throw_unsupported("{}: the model has no chat template; use --no-chat", checkpoint.path);
   }
-  const auto chat = text::ChatTemplate::compile(checkpoint.chat_template,
-                                                fmt::format("{}: chat template", checkpoint.path));
+  const auto chat = text::ChatTemplate::compile(checkpoint.chat_template, checkpoint.path);
   auto messages = nlohmann::ordered_json::array();
   if (!system.empty()) messages.push_back({{"role", "system"}, {"content", system}});
   messages.push_back({{"role", "user"}, {"content", user}});

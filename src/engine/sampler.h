@@ -23,7 +23,8 @@ struct SamplingParams {
 // order, each on the distribution that the one before left (renormalized): top-k keeps the k
 // likeliest, top-p the smallest set of likeliest that holds at least p, min-p those with at least
 // min_p times the likeliest's probability. Ties go to the lowest id. The result depends on the
-// arguments alone. `scratch` is reused between calls. Throws Error{kInternal} where a logit is NaN.
+// arguments alone. `scratch` is reused between calls. Throws Error{kInternal} where a logit is NaN
+// or +infinity.
 int32_t sample_token(std::span<const float> logits, const SamplingParams& params, uint32_t choice,
                      uint64_t position, std::vector<int32_t>& scratch);
 

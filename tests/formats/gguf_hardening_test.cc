@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <new>
 #include <optional>
@@ -466,6 +468,31 @@ TEST(GgufHardening, ReadErrorsAnywhere) {
     }
   }
   EXPECT_GE(failures, 4);  // the header's windows and the tensor
+}
+
+// A damaged count in a file that really is that large: nothing is allocated for it.
+TEST(GgufHardening, MetadataHasALimitOfItsOwn) {
+  for (const uint32_t type : {7u, 8u, 10u}) {  // bool, string, uint64
+    GgufBytes bytes;
+    bytes.header(0, 1);
+    bytes.array("key", type, uint64_t{1} << 31);
+    const std::string path = testing::TempDir() + "large_metadata.gguf";
+    {
+      std::ofstream file(path, std::ios::binary);
+      file << bytes.bytes;
+    }
+    std::filesystem::resize_file(path, uint64_t{40} << 30);  // a hole
+    g_allocations = {.counting = true};
+    try {
+      File::open(path);
+      ADD_FAILURE() << type;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr(path), HasSubstr("key"), HasSubstr("metadata")));
+    }
+    g_allocations.counting = false;
+    EXPECT_LT(g_allocations.peak, 16u << 20);
+    std::filesystem::remove(path);
+  }
 }
 
 }  // namespace

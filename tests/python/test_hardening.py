@@ -209,6 +209,8 @@ for key in ("rope.freq_base", "attention.layer_norm_rms_epsilon"):
 metadata("an architecture of control characters", LOAD, "general.architecture", STRING, b"ll\x1b[31m\na\xff",
          "ll\\x1b[31m\\x0aa\\xff")
 metadata("scaled rotary embeddings", LOAD, "llama.rope.scaling.type", STRING, "yarn\n", "yarn\\x0a")
+for key in ("rope.scaling.factor", "rope.scale_linear"):  # linear scaling, where no type is named
+    metadata(key, LOAD, "llama." + key, FLOAT32, 4.0, "llama." + key)
 metadata("a mixture of experts", LOAD, "llama.expert_count", UINT32, 8, "experts")
 for code in (0, 7, -1, 2**31 - 1):
     metadata(f"token type {code}", TOKENS, "tokenizer.ggml.token_type", ARRAY, (INT32, [code] * 258))

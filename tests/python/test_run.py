@@ -88,8 +88,35 @@ def test_peak_memory_is_the_weights_and_little_more():
 @pytest.mark.parametrize("options, part", [
     (["--temp", "nan"], "temperature"), (["--temp", "-1"], "temperature"), (["--top-p", "0"], "top_p"),
     (["--top-k", "-3"], "top_k"), (["--min-p", "2"], "min_p"), (["--stop", ""], "stop"),
-    (["--disable-pass", "no_such"], "no_such"), (["--prompt-ids"], "token id"), (["--context", "4"], "context"),
+    (["--disable-pass", "no_such"], "no_such"), (["--system", "x", "--no-chat"], "--no-chat"),
+    (["--system", "x", "--prompt-ids"], "--prompt-ids"),
+    (["--activations", "f32", "--activation-group", "32"], "--activation-group"),
 ])
+def test_bad_options_are_named(options, part):
+    done = adze("run", "-m", MODEL, "-p", "hello there my friend", *options)
+    assert done.returncode == 2
+    assert done.stderr.startswith("adze: ") and done.stderr.count("\n") == 1, done.stderr
+    assert part in done.stderr
+
+
+@pytest.mark.parametrize("options, value", [
+    (["-n", "1", "--seed", "010"], ("seed", 10)), (["-n", "1", "--seed", "0"], ("seed", 0)),
+    (["-n", "1", "--seed", str(2**64 - 1)], ("seed", 2**64 - 1)), (["-n", "010"], ("generated_tokens", 10)),
+])
+def test_numbers_are_decimal(options, value):
+    assert run_json("-p", "Hi", "--ignore-eos", *options)[value[0]] == value[1]
+
+
+@pytest.mark.parametrize("options", [
+    ["-n", "0x10"], ["--seed", "0x1"], ["--seed", "-1"], ["--seed", str(2**64)], ["--threads", "1e3"], ["-n", "--1"],
+    ["--top-k", str(2**32 + 1)], ["--chunk", ""],
+])
+def test_other_numbers_are_refused(options):
+    done = adze("run", "-m", MODEL, "-p", "Hi", *options)
+    assert done.returncode == 2 and options[0].lstrip("-") in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("options, part", [(["--prompt-ids"], "token id"), (["--context", "4"], "context")])
 def test_bad_values_are_named(options, part):
     done = adze("run", "-m", MODEL, "-p", "hello there my friend", *options)
     assert done.returncode == 1

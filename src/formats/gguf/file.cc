@@ -97,6 +97,14 @@ void check_bools(const Cursor& cursor, const std::string& key, std::span<const s
   }
 }
 
+// Refuses a value before there is memory for it; a damaged count is not above all that a large file
+// holds.
+void limit_metadata(const Cursor& cursor, const std::string& key, uint64_t bytes) {
+  if (cursor.position() + bytes > kMaxMetadataBytes) {
+    cursor.fail(key, fmt::format("{} bytes; metadata may take {}", bytes, kMaxMetadataBytes));
+  }
+}
+
 Value read_array(Cursor& cursor, const std::string& key) {
   const ValueType type = read_type(cursor);
   if (type == ValueType::kArray) {
@@ -110,11 +118,13 @@ Value read_array(Cursor& cursor, const std::string& key) {
     cursor.fail(key, fmt::format("{} elements claimed, {} bytes are left in the file", count,
                                  cursor.remaining()));
   }
+  limit_metadata(cursor, key, count * element_bytes);
   if (type == ValueType::kString) {
     StringArray strings;
     strings.reserve(static_cast<size_t>(count), 0);
     for (uint64_t i = 0; i < count; ++i) {
       const size_t length = cursor.text_length(cursor.remaining(), "string");
+      limit_metadata(cursor, key, length);
       cursor.bytes(std::as_writable_bytes(strings.add_blank(length)), "string");
     }
     strings.shrink();
@@ -129,7 +139,10 @@ Value read_array(Cursor& cursor, const std::string& key) {
 Value read_value(Cursor& cursor, const std::string& key) {
   const ValueType type = read_type(cursor);
   if (type == ValueType::kArray) return read_array(cursor, key);
-  if (type == ValueType::kString) return value_of(cursor.text(cursor.remaining(), "string"));
+  if (type == ValueType::kString) {
+    const uint64_t used = std::min(cursor.position(), kMaxMetadataBytes);
+    return value_of(cursor.text(kMaxMetadataBytes - used, "string"));
+  }
   std::array<std::byte, 8> storage{};
   const auto bytes = std::span(storage).first(value_type_bytes(type));
   cursor.bytes(bytes, "value");
@@ -319,7 +332,7 @@ File File::open(const std::filesystem::path& path) {
     const std::string next = fmt::format("{}-{:05}-of-{:05}.gguf", stem, part + 1, count);
     if (!std::filesystem::exists(next)) {
       throw_invalid("{}: part {} of {} is missing: {}", file.name(), part + 1, count,
-                    printable(next, 4096));
+                    printable(next, kMaxPathBytes));
     }
     File shard = parse(open_input(next));
     if (shard.integer("split.no").value_or(-1) != part ||

@@ -11,6 +11,7 @@ inline constexpr uint32_t kMaxDimensions = 4;
 inline constexpr uint64_t kMaxNameBytes = 65535;  // of a key or a tensor
 // An entry costs more memory than it needs bytes in the file.
 inline constexpr uint64_t kMaxMetadata = uint64_t{1} << 16;
+inline constexpr uint64_t kMaxMetadataBytes = uint64_t{1} << 30;  // to the end of a value
 inline constexpr uint64_t kMaxTensors = uint64_t{1} << 20;
 inline constexpr int64_t kMaxParts = 9999;  // of a split model
 

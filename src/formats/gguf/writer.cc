@@ -54,12 +54,12 @@ struct AppendValue {
 }  // namespace
 
 Writer::Writer(std::filesystem::path path)
-    : path_(std::move(path)), name_(printable(path_.string(), 4096)), file_(path_) {}
+    : path_(std::move(path)), name_(printable(path_.string(), kMaxPathBytes)), file_(path_) {}
 
 void Writer::add_metadata(const std::string& key, const Value& value) {
   if (header_written_) throw_internal("{}: {}: metadata after data", name_, printable(key));
-  if (key.size() > kMaxNameBytes) {
-    throw_invalid("{}: metadata key of {} bytes, more than {}", name_, key.size(), kMaxNameBytes);
+  if (key.size() > kMaxPathBytes) {
+    throw_invalid("{}: metadata key of {} bytes, more than {}", name_, key.size(), kMaxPathBytes);
   }
   if (keys_.size() == kMaxMetadata) {
     throw_invalid("{}: more than {} metadata entries", name_, kMaxMetadata);
@@ -83,8 +83,8 @@ void Writer::add_metadata(const std::string& key, const Value& value) {
 void Writer::add_tensor(const std::string& name, DType dtype, std::span<const uint64_t> shape) {
   const std::string shown = printable(name);
   if (header_written_) throw_internal("{}: tensor {}: declared after data", name_, shown);
-  if (name.size() > kMaxNameBytes) {
-    throw_invalid("{}: tensor name of {} bytes, more than {}", name_, name.size(), kMaxNameBytes);
+  if (name.size() > kMaxPathBytes) {
+    throw_invalid("{}: tensor name of {} bytes, more than {}", name_, name.size(), kMaxPathBytes);
   }
   if (tensors_.size() == kMaxTensors) throw_invalid("{}: more than {} tensors", name_, kMaxTensors);
   if (shape.empty() || shape.size() > kMaxDimensions) {

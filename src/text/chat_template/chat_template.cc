@@ -14,7 +14,7 @@ struct ChatTemplate::Compiled {
 
 ChatTemplate ChatTemplate::compile(std::string_view source, std::string name) {
   if (source.size() > chat::Limits::kSourceSize) {
-    throw_exhausted("chat template {}: more than {} bytes", printable(name),
+    throw_exhausted("{}: chat template: more than {} bytes", printable(name, kMaxPathBytes),
                     chat::Limits::kSourceSize);
   }
   chat::Body body = chat::parse(chat::tokenize(source, name), name);
@@ -50,7 +50,7 @@ RenderedPrompt ChatTemplate::render(const nlohmann::ordered_json& messages,
   if (options.bos_token) variables.emplace_back("bos_token", context.text(*options.bos_token));
   if (options.eos_token) variables.emplace_back("eos_token", context.text(*options.eos_token));
   if (!options.extra.is_null() && !options.extra.is_object()) {
-    throw_invalid("chat template {}: further variables must be an object",
+    throw_invalid("{}: chat template: further variables must be an object",
                   printable(compiled_->name));
   }
   for (const auto& [name, value] : options.extra.items()) {

@@ -10,8 +10,8 @@ Context::~Context() {
 }
 
 void Context::report(ErrorKind kind, const std::string& message) const {
-  throw Error(kind, fmt::format("chat template {}: line {}: {}", printable(name_), line_,
-                                printable(message, 400)));
+  throw Error(kind, fmt::format("{}: chat template: line {}: {}", printable(name_, kMaxPathBytes),
+                                line_, printable(message, 400)));
 }
 
 void Context::exhausted(std::string_view what, uint64_t limit) const {

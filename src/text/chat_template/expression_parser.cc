@@ -7,8 +7,8 @@
 namespace adze::text::chat {
 
 void ExpressionParser::report(ErrorKind kind, const std::string& message) const {
-  throw Error(kind, fmt::format("chat template {}: line {}: {}", printable(template_name_),
-                                current().line, message));
+  throw Error(kind, fmt::format("{}: chat template: line {}: {}",
+                                printable(template_name_, kMaxPathBytes), current().line, message));
 }
 
 void ExpressionParser::too_deep() const {

@@ -53,7 +53,8 @@ class Lexer {
 
  private:
   [[noreturn]] void fail(std::string_view message) const {
-    throw_invalid("chat template {}: line {}: {}", printable(name_), line_, message);
+    throw_invalid("{}: chat template: line {}: {}", printable(name_, kMaxPathBytes), line_,
+                  message);
   }
   bool at(std::string_view text, size_t position) const {
     return rest_.substr(std::min(position, rest_.size())).starts_with(text);

@@ -87,7 +87,7 @@ TEST(ChatTemplateGolden, ExceptionsOfTheTemplateKeepTheirMessage) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInvalidInput);
-    EXPECT_STREQ(error.what(), "chat template mine: line 2: No way");
+    EXPECT_STREQ(error.what(), "mine: chat template: line 2: No way");
   }
 }
 
@@ -112,7 +112,7 @@ TEST(ChatTemplateGolden, UnknownConstructsAreNamedWithTheirLine) {
       ADD_FAILURE() << "no error";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-      EXPECT_EQ(std::string(error.what()), std::string("chat template t: ") + message);
+      EXPECT_EQ(std::string(error.what()), std::string("t: chat template: ") + message);
     }
   }
 }
