@@ -26,6 +26,7 @@ struct Arguments {
   ModelArguments model;
   std::string prompt;
   bool prompt_given = false;
+  bool context_given = false;
   std::string system;
   bool no_chat = false;
   bool json = false;
@@ -42,7 +43,7 @@ struct Outcome {
   double load_seconds = 0;
   double prompt_seconds = 0;
   double decode_seconds = 0;
-  double time_to_first_token = 0;
+  std::optional<double> time_to_first_token;
 };
 
 std::string read_prompt(const Arguments& arguments) {
@@ -103,41 +104,53 @@ Outcome generate(engine::LoadedModel& model, const Arguments& arguments, engine:
   return outcome;
 }
 
-double rate(size_t tokens, double seconds) {
-  return seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
+// Tokens per second, where there was anything to measure.
+std::optional<double> rate(size_t tokens, double seconds) {
+  if (tokens == 0 || seconds <= 0) return std::nullopt;
+  return static_cast<double>(tokens) / seconds;
+}
+
+std::string shown(std::optional<double> value, double unit = 1, int digits = 1) {
+  return value ? fmt::format("{:.{}f}", *value / unit, digits) : "–";
+}
+
+template <class T>
+nlohmann::ordered_json or_null(std::optional<T> value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
 void report(const engine::LoadedModel& model, const Arguments& arguments, size_t prompt_tokens,
             const Outcome& outcome) {
   const size_t decoded = outcome.tokens.empty() ? 0 : outcome.tokens.size() - 1;
-  const double prompt_rate = rate(prompt_tokens, outcome.prompt_seconds);
-  const double decode_rate = rate(decoded, outcome.decode_seconds);
-  const uint64_t peak = engine::peak_resident_bytes();
+  const std::optional<double> prompt_rate = rate(prompt_tokens, outcome.prompt_seconds);
+  const std::optional<double> decode_rate = rate(decoded, outcome.decode_seconds);
+  const std::optional<uint64_t> peak = engine::peak_resident_bytes();
   if (arguments.json) {
-    nlohmann::ordered_json out = {{"text", outcome.text},
-                                  {"tokens", outcome.tokens},
-                                  {"finish_reason", engine::finish_reason_name(outcome.reason)},
-                                  {"seed", arguments.request.sampling.seed},
-                                  {"prompt_tokens", prompt_tokens},
-                                  {"generated_tokens", outcome.tokens.size()},
-                                  {"load_seconds", outcome.load_seconds},
-                                  {"prompt_tokens_per_second", prompt_rate},
-                                  {"decode_tokens_per_second", decode_rate},
-                                  {"time_to_first_token_seconds", outcome.time_to_first_token},
-                                  {"peak_resident_bytes", peak},
-                                  {"threads", model.threads()},
-                                  {"isa", isa_name(model.isa())}};
+    nlohmann::ordered_json out = {
+        {"text", outcome.text},
+        {"tokens", outcome.tokens},
+        {"finish_reason", engine::finish_reason_name(outcome.reason)},
+        {"seed", arguments.request.sampling.seed},
+        {"prompt_tokens", prompt_tokens},
+        {"generated_tokens", outcome.tokens.size()},
+        {"load_seconds", outcome.load_seconds},
+        {"prompt_tokens_per_second", or_null(prompt_rate)},
+        {"decode_tokens_per_second", or_null(decode_rate)},
+        {"time_to_first_token_seconds", or_null(outcome.time_to_first_token)},
+        {"peak_resident_bytes", or_null(peak)},
+        {"threads", model.threads()},
+        {"isa", isa_name(model.isa())}};
     using Json = nlohmann::ordered_json;
     print("{}\n", out.dump(-1, ' ', false, Json::error_handler_t::replace));
     return;
   }
   fmt::print(
       stderr,
-      "\nprompt {} tokens, {:.1f}/s · answer {} tokens, {:.1f}/s ({}) · first token {:.2f} s "
-      "after start, loading {:.2f} s of it · peak memory {:.0f} MiB · {} threads, {}\n",
-      prompt_tokens, prompt_rate, outcome.tokens.size(), decode_rate,
-      engine::finish_reason_name(outcome.reason), outcome.time_to_first_token, outcome.load_seconds,
-      static_cast<double>(peak) / (1 << 20), model.threads(), isa_name(model.isa()));
+      "\nprompt {} tokens, {}/s · answer {} tokens, {}/s ({}) · first token {} s after start, "
+      "loading {:.2f} s of it · peak memory {} MiB · {} threads, {}\n",
+      prompt_tokens, shown(prompt_rate), outcome.tokens.size(), shown(decode_rate),
+      engine::finish_reason_name(outcome.reason), shown(outcome.time_to_first_token, 1, 2),
+      outcome.load_seconds, shown(peak, 1 << 20, 0), model.threads(), isa_name(model.isa()));
 }
 
 // What is wrong with options is found before anything is loaded.
@@ -176,11 +189,21 @@ void run(Arguments& arguments) {
   } else {
     request.tokens = engine::chat_tokens(model, arguments.system, prompt);
   }
+  if (model.plan().options().max_context < arguments.model.context && arguments.context_given) {
+    fmt::print(stderr, "adze: --context {}: the model was made for {} tokens\n",
+               arguments.model.context, model.plan().options().max_context);
+  }
   const size_t prompt_tokens = request.tokens.size();
   Outcome outcome = generate(model, arguments, std::move(request));
   outcome.load_seconds = load_seconds;
   report(model, arguments, prompt_tokens, outcome);
 }
+
+const CLI::Validator kNotEmpty(
+    [](const std::string& text) {
+      return text.empty() ? std::string("an empty text is no value") : std::string();
+    },
+    "");
 
 void add_sampling_options(CLI::App& command, Arguments& arguments) {
   engine::SamplingParams& sampling = arguments.request.sampling;
@@ -189,15 +212,18 @@ void add_sampling_options(CLI::App& command, Arguments& arguments) {
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
   command.add_option("--temp", sampling.temperature, "Temperature; 0: the likeliest token always")
+      ->check(kNotEmpty)
       ->capture_default_str();
   command.add_option("--top-k", sampling.top_k, "Keep the k likeliest tokens; 0: all")
       ->transform(kWholeNumber)
       ->capture_default_str();
   command.add_option("--top-p", sampling.top_p, "Keep the likeliest tokens that hold this much")
+      ->check(kNotEmpty)
       ->capture_default_str();
   command
       .add_option("--min-p", sampling.min_p,
                   "Keep tokens at least this share as likely as the likeliest")
+      ->check(kNotEmpty)
       ->capture_default_str();
   command
       .add_option("--seed", arguments.seed, "Seed of the random numbers (default: a random one)")
@@ -205,9 +231,7 @@ void add_sampling_options(CLI::App& command, Arguments& arguments) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--stop", arguments.request.stop, "End before this text; may be repeated")
       ->allow_extra_args(false)
-      ->check([](const std::string& text) {
-        return text.empty() ? std::string("an empty text would stop at once") : std::string();
-      });
+      ->check(kNotEmpty);
   command.add_flag("--ignore-eos", arguments.request.ignore_end,
                    "Go on after the end of the answer");
 }
@@ -234,8 +258,10 @@ void register_run(CLI::App& app) {
       "  adze run -m model.gguf -p \"Why is the sky blue?\"\n"
       "  adze run -m model.gguf -p \"Once upon a time\" --no-chat -n 64 --temp 0\n"
       "  echo \"Name three rivers.\" | adze run -m model.gguf --json");
-  command->callback([arguments, prompt] {
+  const CLI::Option* context = command->get_option("--context");
+  command->callback([arguments, prompt, context] {
     arguments->prompt_given = prompt->count() > 0;
+    arguments->context_given = context->count() > 0;
     run(*arguments);
   });
 }

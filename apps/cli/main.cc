@@ -23,6 +23,12 @@ constexpr const char* kFooter =
 
 void message(const char* text) { std::fprintf(stderr, "adze: %s\n", text); }
 
+int wrong_usage(const std::string& what) {
+  message(what.c_str());
+  std::fputs("Try `adze --help` or `adze COMMAND --help`.\n", stderr);
+  return kExitUsage;
+}
+
 void register_commands(CLI::App& app) {
 #define ADZE_COMMAND(name) register_##name(app);
 #include "apps/cli/commands.inc"
@@ -38,9 +44,19 @@ int report_parse(const CLI::App& app, const CLI::ParseError& error) {
     flush_stdout();
     return 0;
   }
-  message(printable(error.what(), 400).c_str());
-  std::fputs("Try `adze --help` or `adze COMMAND --help`.\n", stderr);
-  return kExitUsage;
+  return wrong_usage(printable(error.what(), 400));
+}
+
+// What the command was given to work on, for errors that do not know it.
+std::string input_of(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const char* name : {"--model", "FILE"}) {
+      const CLI::Option* option = command->get_option_no_throw(name);
+      if (option != nullptr && option->count() > 0)
+        return printable(option->results().back()) + ": ";
+    }
+  }
+  return {};
 }
 
 int run(int argc, char** argv) {
@@ -53,6 +69,9 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return report_parse(app, error);
+  } catch (const std::bad_alloc&) {
+    message((input_of(app) + "out of memory").c_str());
+    return kExitError;
   }
   if (app.get_subcommands().empty()) {
     std::fputs(app.help().c_str(), stderr);
@@ -71,8 +90,7 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const UsageError& error) {
-    message(error.what());
-    return kExitUsage;
+    return wrong_usage(error.what());
   } catch (const Interrupted&) {
     return kExitInterrupted;
   } catch (const OutputClosed&) {

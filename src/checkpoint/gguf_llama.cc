@@ -70,6 +70,9 @@ void refuse_rope_scaling(const gguf::File& file) {
     throw_unsupported("{}: llama.rope.scaling.type: '{}' is not supported", file.name(),
                       printable(*type));
   }
+  if (file.real("llama.rope.scaling.attn_factor").value_or(1) != 1) {
+    throw_unsupported("{}: llama.rope.scaling.attn_factor is not supported", file.name());
+  }
   for (const char* key : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
     const double factor = file.real(key).value_or(1);
     if (!type && factor != 0 && factor != 1) {
@@ -111,6 +114,15 @@ models::ModelConfig read_config(const gguf::File& file) {
   const std::string epsilon = "llama.attention.layer_norm_rms_epsilon";
   config.norm_epsilon = positive(file, epsilon, file.require_real(epsilon));
   refuse_rope_scaling(file);
+  if (!file.boolean("llama.attention.causal").value_or(true)) {
+    throw_unsupported("{}: llama.attention.causal: only causal attention is supported",
+                      file.name());
+  }
+  if (const auto width = file.integer("llama.attention.value_length");
+      width && *width != config.head_dim) {
+    throw_unsupported("{}: llama.attention.value_length: {} is not the keys' {}", file.name(),
+                      *width, config.head_dim);
+  }
   if (file.find_tensor("rope_freqs.weight") != nullptr) {
     throw_unsupported("{}: tensor rope_freqs.weight: rotary scaling is not supported", file.name());
   }

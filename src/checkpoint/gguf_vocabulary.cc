@@ -68,6 +68,8 @@ text::VocabularyData read_vocabulary(const gguf::File& file) {
   }
   if (const gguf::StringArray* merges = file.strings("tokenizer.ggml.merges")) {
     data.merges = copy_strings(*merges);
+  } else if (data.model == "gpt2") {
+    file.missing("tokenizer.ggml.merges");  // byte-pair encoding without them takes text apart
   }
   data.special.bos = token_id(file, "tokenizer.ggml.bos_token_id");
   data.special.eos = token_id(file, "tokenizer.ggml.eos_token_id");

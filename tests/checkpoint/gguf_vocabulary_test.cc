@@ -126,6 +126,8 @@ TEST(GgufVocabulary, NamesFileAndKeyOfWhatIsWrong) {
   bad.text("tokenizer.ggml.pre", "gpt-2");
   EXPECT_THAT(message_of(bad), HasSubstr("tokenizer.ggml.tokens"));
   bad.texts("tokenizer.ggml.tokens", {});
+  EXPECT_THAT(message_of(bad), HasSubstr("tokenizer.ggml.merges"));
+  bad.texts("tokenizer.ggml.merges", {});
   EXPECT_THAT(message_of(bad), HasSubstr("no tokens"));
 
   bad = small();
@@ -151,6 +153,7 @@ TEST(GgufVocabulary, AnUnknownPreTokenizerIsUnsupported) {
   Metadata metadata;
   metadata.text("tokenizer.ggml.model", "gpt2");
   metadata.texts("tokenizer.ggml.tokens", kTokens);
+  metadata.texts("tokenizer.ggml.merges", {});
   EXPECT_THAT(message_of(metadata, ErrorKind::kUnsupported), HasSubstr("pre-tokenizer \"\""));
 }
 

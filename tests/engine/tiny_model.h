@@ -71,8 +71,8 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyModelS
     types.push_back(tokens.size() < 256 ? 1 : 3);
     tokens.add(token);
   }
-  gguf::StringArray merges;
   writer.add_metadata("tokenizer.ggml.tokens", value_of(tokens));
+  writer.add_metadata("tokenizer.ggml.merges", value_of(gguf::StringArray()));
   writer.add_metadata("tokenizer.ggml.token_type", value_of(std::span<const int32_t>(types)));
   writer.add_metadata("tokenizer.ggml.eos_token_id", value_of(uint32_t{257}));
   struct Tensor {

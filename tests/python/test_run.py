@@ -88,6 +88,7 @@ def test_peak_memory_is_the_weights_and_little_more():
 @pytest.mark.parametrize("options, part", [
     (["--temp", "nan"], "temperature"), (["--temp", "-1"], "temperature"), (["--top-p", "0"], "top_p"),
     (["--top-k", "-3"], "top_k"), (["--min-p", "2"], "min_p"), (["--stop", ""], "stop"),
+    (["--temp", ""], "temp"), (["--top-p", ""], "top-p"), (["--min-p", ""], "min-p"),
     (["--disable-pass", "no_such"], "no_such"), (["--system", "x", "--no-chat"], "--no-chat"),
     (["--system", "x", "--prompt-ids"], "--prompt-ids"),
     (["--activations", "f32", "--activation-group", "32"], "--activation-group"),
@@ -95,8 +96,8 @@ def test_peak_memory_is_the_weights_and_little_more():
 def test_bad_options_are_named(options, part):
     done = adze("run", "-m", MODEL, "-p", "hello there my friend", *options)
     assert done.returncode == 2
-    assert done.stderr.startswith("adze: ") and done.stderr.count("\n") == 1, done.stderr
-    assert part in done.stderr
+    assert done.stderr.startswith("adze: ") and done.stderr.count("\n") == 2, done.stderr  # what, and --help
+    assert part in done.stderr.splitlines()[0]
 
 
 @pytest.mark.parametrize("options, value", [
@@ -105,6 +106,23 @@ def test_bad_options_are_named(options, part):
 ])
 def test_numbers_are_decimal(options, value):
     assert run_json("-p", "Hi", "--ignore-eos", *options)[value[0]] == value[1]
+
+
+def test_stop_texts_are_taken_as_they_are():
+    whole = run_json("-p", "Say [can] twice.", "--temp", "0", "-n", "24")["text"]
+    for stop in ("[can]", "--temp", "-n", ","):
+        stopped = run_json("-p", "Say [can] twice.", f"--stop={stop}", "--temp", "0", "-n", "24")["text"]
+        assert stopped == whole.split(stop)[0]
+
+
+def test_what_was_not_measured_is_null():
+    answer = run_json("-p", "Hi", "-n", "1")
+    assert answer["decode_tokens_per_second"] is None and answer["prompt_tokens_per_second"] > 0
+
+
+def test_a_context_longer_than_the_models_is_said():
+    done = adze("run", "-m", MODEL, "-p", "Hi", "-n", "1", "--context", "100000")
+    assert done.returncode == 0 and "--context 100000: the model was made for 8192" in done.stderr
 
 
 @pytest.mark.parametrize("options", [

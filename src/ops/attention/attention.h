@@ -49,7 +49,7 @@ struct AttentionKernels {
                   float* out) = nullptr;
   // Writes one token's keys and values [kv_heads, head_dim] to `slot` of a block, rounding to
   // nearest even. int8: the scale is the largest magnitude over 127; rows all below 127 · 2^−126
-  // become zero.
+  // become zero, rows that are not all finite NaN.
   void (*write_kv)(const CacheLayout& layout, std::byte* block, int32_t slot, const float* keys,
                    const float* values) = nullptr;
 };

@@ -189,6 +189,46 @@ INSTANTIATE_TEST_SUITE_P(CacheDTypes, AttentionTest,
                            return std::string(cache_dtype_name(suite.param));
                          });
 
+// No code of an int8 cache stands for them; whoever attends to them must not get a number all the
+// same.
+TEST_P(AttentionTest, WhatIsNotFiniteStaysSo) {
+  constexpr int32_t kTokens = 300;
+  for (const float odd : {NAN, HUGE_VALF, -HUGE_VALF}) {
+    for (const bool in_keys : {true, false}) {
+      Sequence sequence(GetParam(), kTokens, 1, 64);
+      std::vector<float> keys(sequence.keys.begin(), sequence.keys.begin() + 64);
+      std::vector<float> values(sequence.values.begin(), sequence.values.begin() + 64);
+      (in_keys ? keys : values)[37] = odd;
+      kAttentionReference.write_kv(sequence.layout, sequence.blocks[8], 5, keys.data(),
+                                   values.data());
+      for (const auto& k : runnable()) {
+        for (const int32_t position : {260, 261, kTokens - 1}) {
+          std::vector<float> query(64, 0.5f);
+          std::vector<float> out(64);
+          const AttentionRow row = {query.data(), position, out.data()};
+          attend(*k.kernels, sequence.tile(0, {&row, 1}));
+          const bool reached = position >= 261;
+          // A key of −∞ has weight zero in a cache that can hold it.
+          if (in_keys && odd == -HUGE_VALF && GetParam() != CacheDType::kI8) continue;
+          const bool any =
+              std::any_of(out.begin(), out.end(), [](float v) { return !std::isfinite(v); });
+          EXPECT_EQ(any, reached) << k.name << " " << odd << " at " << position;
+        }
+      }
+    }
+    const Sequence sequence(GetParam(), kTokens, 1, 64);
+    for (const auto& k : runnable()) {
+      std::vector<float> query(64, 0.5f);
+      query[1] = odd;
+      std::vector<float> out(64);
+      const AttentionRow row = {query.data(), kTokens - 1, out.data()};
+      attend(*k.kernels, sequence.tile(0, {&row, 1}));
+      EXPECT_TRUE(std::any_of(out.begin(), out.end(), [](float v) { return !std::isfinite(v); }))
+          << k.name << " query " << odd;
+    }
+  }
+}
+
 // Ordinary rows, and what rounding treats apart: ties, subnormal numbers, infinities, NaN, zeros.
 TEST(WriteKv, IsTheSameEverywhere) {
   std::mt19937 random(9);

@@ -12,13 +12,18 @@ inline constexpr float kMaxQueryCode = 16383;
 inline constexpr float kMaxWeightCode = 32767;
 // No sum overflows: 128 · 16,383 · kMaxInt8HeadDim and 127 · 32,767 · 256 are below 2³¹.
 
-// A row of codes becomes scale · codes; a scale whose inverse would overflow counts as zero.
+// A row of codes becomes scale · codes; a scale whose inverse would overflow counts as zero. Where
+// `finite`, the sum of the elements times zero, is NaN, so is the scale: no code stands for that.
 template <class V>
 struct CodeScale {
   float scale = 0;
   typename V::F inverse = V::zero();
 
-  CodeScale(float largest, float most) {
+  CodeScale(float largest, float most, float finite) {
+    if (!(finite == 0.0f)) {
+      scale = finite;
+      return;
+    }
     const float step = largest / most;
     if (!(step >= 0x1p-126f)) return;
     scale = step;
@@ -50,8 +55,13 @@ struct QueryCodes {
     for (int r = 0; r < R; ++r) {
       const float* query = rows[r].query;
       typename V::F highest = V::zero();
-      for (int32_t d = 0; d < dims; d += 16) highest = V::max(highest, V::abs(V::load(query + d)));
-      const CodeScale<V> codes(V::maximum(highest), kMaxQueryCode);
+      typename V::F finite = V::zero();
+      for (int32_t d = 0; d < dims; d += 16) {
+        const typename V::F x = V::load(query + d);
+        highest = V::max(highest, V::abs(x));
+        finite = V::fma(x, V::zero(), finite);
+      }
+      const CodeScale<V> codes(V::maximum(highest), kMaxQueryCode, V::sum(finite));
       int32_t sum = 0;
       for (int32_t d = 0; d < dims; d += 16) {
         alignas(64) int32_t lanes[16];
@@ -108,14 +118,18 @@ struct WeightCodes {
     int32_t* row = pairs + r * (kSegmentTokens / 2);
     for (int32_t i = 0; i < kSegmentTokens / 2; ++i) row[i] = 0;
     typename V::F highest = V::zero();
+    typename V::F finite = V::zero();
     for (int32_t t = 0; t < count; t += 16) {
       const std::byte* head = head_base<V>(tile, first_block + t / kCacheTokens);
       const float* scales = token_scales<V>(tile, head) + kCacheTokens + t % kCacheTokens;
-      const typename V::F product = V::mul(V::load(weights + t), V::load(scales));
-      V::store(weights + t, product);
+      V::store(weights + t, V::mul(V::load(weights + t), V::load(scales)));
+      // Scales past the last key are another's or nobody's: NaN among them is not this row's.
+      for (int32_t i = count; i < t + 16; ++i) weights[i] = 0.0f;
+      const typename V::F product = V::load(weights + t);
       highest = V::max(highest, product);
+      finite = V::fma(product, V::zero(), finite);
     }
-    const CodeScale<V> codes(V::maximum(highest), kMaxWeightCode);
+    const CodeScale<V> codes(V::maximum(highest), kMaxWeightCode, V::sum(finite));
     scale[r] = codes.scale;
     for (int32_t t = 0; t < count; t += 16) {
       alignas(64) int32_t lanes[16];

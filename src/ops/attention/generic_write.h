@@ -34,7 +34,8 @@ inline void write_bf16(int32_t dims, int32_t slot, const float* keys, const floa
   }
 }
 
-// A row's scale and its inverse; a row whose inverse would overflow is zero.
+// A row's scale and its inverse; a row whose inverse would overflow is zero. No code stands for
+// infinity or NaN: the scale of a row that has them is NaN, its codes are zero.
 template <class V>
 struct RowScale {
   float scale = 0;
@@ -42,7 +43,16 @@ struct RowScale {
 
   RowScale(const float* row, int32_t dims) {
     typename V::F highest = V::zero();
-    for (int32_t d = 0; d < dims; d += 16) highest = V::max(highest, V::abs(V::load(row + d)));
+    typename V::F finite = V::zero();  // NaN for what is not
+    for (int32_t d = 0; d < dims; d += 16) {
+      const typename V::F x = V::load(row + d);
+      highest = V::max(highest, V::abs(x));
+      finite = V::fma(x, V::zero(), finite);
+    }
+    if (const float nan = V::sum(finite); !(nan == 0.0f)) {
+      scale = nan;
+      return;
+    }
     const float step = V::maximum(highest) / 127.0f;
     if (!(step >= 0x1p-126f)) return;
     scale = step;
@@ -51,6 +61,10 @@ struct RowScale {
 
   // Codes of 16 elements, |code| ≤ 127.
   void encode(const float* row, int32_t* codes) const {
+    if (inverse == 0.0f) {
+      for (int i = 0; i < 16; ++i) codes[i] = 0;
+      return;
+    }
     const typename V::F code = V::round(V::mul(V::load(row), V::broadcast(inverse)));
     V::store_i32(codes, V::max(V::min(code, V::broadcast(127.0f)), V::broadcast(-127.0f)));
   }

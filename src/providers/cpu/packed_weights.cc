@@ -5,6 +5,8 @@
 #include <exception>
 #include <mutex>
 
+#include "graph/operator.h"
+
 namespace adze::providers {
 namespace {
 
@@ -62,10 +64,12 @@ PackedWeights::PackedWeights(const graph::Graph& graph, std::span<const graph::N
   std::map<std::string, graph::Weight> pending;
   size_t total = 0;
   for (const graph::NodeId id : nodes) {
+    const std::string& op = graph.node(id).op->name;
+    const bool matrix = op == "linear" || op == "embedding";  // of a single row too
     for (const graph::Weight& weight : graph.node(id).weights) {
       const std::string key = weight->text();
       const graph::WeightInfo info = weight->info(source);
-      if (info.rows == 1) {
+      if (!matrix) {
         std::vector<float>& values = vectors_[key].values;
         vectors_[key].source = info.dtype;
         std::vector<std::byte> encoded(info.bytes());

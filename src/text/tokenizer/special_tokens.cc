@@ -3,12 +3,24 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/error.h"
+
 namespace adze::text {
+namespace {
+
+// Each byte of a text may be compared with all of the longest token.
+constexpr size_t kMaxAddedTokenBytes = 256;
+
+}  // namespace
 
 SpecialTokenMatcher::SpecialTokenMatcher(const Vocabulary& vocabulary) {
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
     const std::string_view text = vocabulary.text(id);
     if (!is_added(vocabulary.type(id)) || text.empty()) continue;
+    if (text.size() > kMaxAddedTokenBytes) {
+      throw_unsupported("vocabulary: added token {} has {} bytes, more than {}", id, text.size(),
+                        kMaxAddedTokenBytes);
+    }
     entries_.push_back({text, id, vocabulary.type(id) == TokenType::kUserDefined});
     first_bytes_[static_cast<uint8_t>(text[0])] = true;
   }
