@@ -18,7 +18,6 @@ namespace adze::cli {
 namespace {
 
 using gguf::NumberArray;
-using gguf::StringArray;
 using gguf::TensorInfo;
 using gguf::Value;
 using gguf::ValueType;
@@ -90,7 +89,7 @@ uint32_t parts(const gguf::File& file) {
 
 size_t elements(const Value& value) {
   if (const auto* numbers = std::get_if<NumberArray>(&value.data)) return numbers->size();
-  return std::get<StringArray>(value.data).size();
+  return std::get<StringTable>(value.data).size();
 }
 
 // --- JSON ---
@@ -106,7 +105,7 @@ struct ToJson {
     }
     return array;
   }
-  nlohmann::json operator()(const StringArray& strings) const {
+  nlohmann::json operator()(const StringTable& strings) const {
     nlohmann::json array = nlohmann::json::array();
     for (size_t i = 0; i < std::min(limit, strings.size()); ++i) array.push_back(strings[i]);
     return array;
@@ -192,7 +191,7 @@ std::string value_text(const Value& value, bool all) {
   std::string text;
   for (size_t i = 0; i < shown; ++i) {
     if (i > 0) text += ", ";
-    if (const auto* strings = std::get_if<StringArray>(&value.data)) {
+    if (const auto* strings = std::get_if<StringTable>(&value.data)) {
       const std::string_view element = (*strings)[i];
       text += fmt::format("\"{}\"", printable(element, all ? element.size() * 4 : kFirstTextBytes));
     } else {

@@ -1,11 +1,13 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <random>
 #include <system_error>
 #include <vector>
 
@@ -96,11 +98,17 @@ std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
 }
 
 AtomicFileWriter::AtomicFileWriter(std::filesystem::path path) : path_(std::move(path)) {
-  std::string pattern = path_.string() + ".XXXXXX";
-  fd_ = ::mkstemp(pattern.data());
-  if (fd_ < 0) throw_unavailable("{}: cannot create: {}", path_.string(), error_text(errno));
-  temporary_ = pattern;
-  ::fchmod(fd_, 0644);
+  // Not mkstemp: its files are their owner's alone, and what the umask allows cannot be asked for
+  // without a race.
+  std::random_device random;
+  do {
+    temporary_ = fmt::format("{}.{:08x}", path_.string(), random());
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (fd_ < 0 && errno == EEXIST);
+  if (fd_ < 0) {
+    temporary_.clear();
+    throw_unavailable("{}: cannot create: {}", path_.string(), error_text(errno));
+  }
 }
 
 AtomicFileWriter::~AtomicFileWriter() {
@@ -130,6 +138,12 @@ void AtomicFileWriter::commit() {
     throw_unavailable("{}: write failed: {}", path_.string(), error_text(errno));
   }
   temporary_.clear();
+  // The name reaches the disk with its folder; where that cannot be synced, later.
+  const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
+  const int folder_fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_fd < 0) return;
+  ::fsync(folder_fd);
+  ::close(folder_fd);
 }
 
 }  // namespace adze

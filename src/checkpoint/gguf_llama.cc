@@ -54,7 +54,7 @@ double positive(const gguf::File& file, const std::string& key, double value) {
 // Rows of the embedding table: one for each token.
 int32_t vocabulary(const gguf::File& file, const std::string& table) {
   const uint64_t rows = file.require_tensor(table).rows();
-  const gguf::StringArray* tokens = file.strings("tokenizer.ggml.tokens");
+  const StringTable* tokens = file.strings("tokenizer.ggml.tokens");
   const uint64_t expected = tokens == nullptr ? rows : tokens->size();
   if (rows != expected || rows > std::numeric_limits<int32_t>::max()) {
     throw_invalid("{}: tensor {}: {} rows for {} tokens", file.name(), table, rows, expected);

@@ -12,15 +12,6 @@
 namespace adze::checkpoint {
 namespace {
 
-text::StringTable copy_strings(const gguf::StringArray& strings) {
-  size_t bytes = 0;
-  for (size_t i = 0; i < strings.size(); ++i) bytes += strings[i].size();
-  text::StringTable table;
-  table.reserve(strings.size(), bytes);
-  for (size_t i = 0; i < strings.size(); ++i) table.add(strings[i]);
-  return table;
-}
-
 text::TokenType token_type(const gguf::File& file, int64_t code) {
   switch (code) {
     case 1:
@@ -55,9 +46,9 @@ text::VocabularyData read_vocabulary(const gguf::File& file) {
   text::VocabularyData data;
   data.model = file.require_text("tokenizer.ggml.model");
   data.pre_tokenizer = file.text("tokenizer.ggml.pre").value_or("");
-  const gguf::StringArray* tokens = file.strings("tokenizer.ggml.tokens");
+  const StringTable* tokens = file.strings("tokenizer.ggml.tokens");
   if (tokens == nullptr) file.missing("tokenizer.ggml.tokens");
-  data.tokens = copy_strings(*tokens);
+  data.tokens = *tokens;
   if (const auto types = file.integers("tokenizer.ggml.token_type")) {
     data.types.reserve(types->size());
     for (const int64_t code : *types) data.types.push_back(token_type(file, code));
@@ -66,8 +57,8 @@ text::VocabularyData read_vocabulary(const gguf::File& file) {
     data.scores.reserve(scores->size());
     for (const double score : *scores) data.scores.push_back(static_cast<float>(score));
   }
-  if (const gguf::StringArray* merges = file.strings("tokenizer.ggml.merges")) {
-    data.merges = copy_strings(*merges);
+  if (const StringTable* merges = file.strings("tokenizer.ggml.merges")) {
+    data.merges = *merges;
   } else if (data.model == "gpt2") {
     file.missing("tokenizer.ggml.merges");  // byte-pair encoding without them takes text apart
   }

@@ -65,14 +65,14 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyModelS
   writer.add_metadata("llama.attention.layer_norm_rms_epsilon", value_of(1e-5f));
   writer.add_metadata("tokenizer.ggml.model", value_of("gpt2"));
   writer.add_metadata("tokenizer.ggml.pre", value_of("smollm"));
-  gguf::StringArray tokens;
+  StringTable tokens;
   std::vector<int32_t> types;
   for (const std::string& token : tiny_tokens()) {
     types.push_back(tokens.size() < 256 ? 1 : 3);
     tokens.add(token);
   }
   writer.add_metadata("tokenizer.ggml.tokens", value_of(tokens));
-  writer.add_metadata("tokenizer.ggml.merges", value_of(gguf::StringArray()));
+  writer.add_metadata("tokenizer.ggml.merges", value_of(StringTable()));
   writer.add_metadata("tokenizer.ggml.token_type", value_of(std::span<const int32_t>(types)));
   writer.add_metadata("tokenizer.ggml.eos_token_id", value_of(uint32_t{257}));
   struct Tensor {

@@ -71,7 +71,7 @@ size_t allowance(size_t file_size) { return 8 * file_size + (64 << 10); }
 // Touches everything that a File hands out.
 void read_everything(const File& file) {
   for (const auto& [key, value] : file.metadata()) {
-    if (const auto* strings = std::get_if<StringArray>(&value.data)) {
+    if (const auto* strings = std::get_if<StringTable>(&value.data)) {
       size_t total = 0;
       for (size_t i = 0; i < strings->size(); ++i) total += (*strings)[i].size();
       EXPECT_LT(total, std::numeric_limits<uint32_t>::max());

@@ -33,7 +33,7 @@ struct ToJson {
     }
     return array;
   }
-  Json operator()(const StringArray& strings) const {
+  Json operator()(const StringTable& strings) const {
     Json array = Json::array();
     for (size_t i = 0; i < strings.size(); ++i) array.push_back(std::string(strings[i]));
     return array;

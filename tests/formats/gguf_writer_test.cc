@@ -72,7 +72,7 @@ TEST_F(WriterTest, ValuesTakeTheTypeOfTheirNumber) {
   out.add_metadata("text", value_of("hello"));
   out.add_metadata("numbers", value_of(std::span<const int32_t>(std::vector<int32_t>{1, -2})));
   out.add_metadata("none", value_of(NumberArray(ValueType::kFloat32, 0)));
-  StringArray strings;
+  StringTable strings;
   strings.add("a");
   strings.add("");
   out.add_metadata("strings", value_of(std::move(strings)));

@@ -120,7 +120,7 @@ Value read_array(Cursor& cursor, const std::string& key) {
   }
   limit_metadata(cursor, key, count * element_bytes);
   if (type == ValueType::kString) {
-    StringArray strings;
+    StringTable strings;
     strings.reserve(static_cast<size_t>(count), 0);
     for (uint64_t i = 0; i < count; ++i) {
       const size_t length = cursor.text_length(cursor.remaining(), "string");

@@ -62,7 +62,7 @@ class File {
   std::optional<double> real(std::string_view key) const;  // integers convert
   std::optional<bool> boolean(std::string_view key) const;
   std::optional<std::string_view> text(std::string_view key) const;
-  const StringArray* strings(std::string_view key) const;
+  const StringTable* strings(std::string_view key) const;
   std::optional<std::vector<int64_t>> integers(std::string_view key) const;
   std::optional<std::vector<double>> reals(std::string_view key) const;  // integers convert
   int64_t require_integer(std::string_view key) const;

@@ -65,10 +65,10 @@ std::optional<std::string_view> File::text(std::string_view key) const {
   wrong_type(*this, key, *value, "a string");
 }
 
-const StringArray* File::strings(std::string_view key) const {
+const StringTable* File::strings(std::string_view key) const {
   const Value* value = find(key);
   if (value == nullptr) return nullptr;
-  if (const auto* array = std::get_if<StringArray>(&value->data)) return array;
+  if (const auto* array = std::get_if<StringTable>(&value->data)) return array;
   wrong_type(*this, key, *value, "an array of strings");
 }
 

@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/string_table.h"
+
 namespace adze::gguf {
 
 // Codes as in the file.
@@ -65,42 +67,11 @@ class NumberArray {
   std::vector<std::byte> bytes_;
 };
 
-// Many strings in one allocation.
-class StringArray {
- public:
-  void reserve(size_t strings, size_t bytes) {
-    ends_.reserve(strings);
-    characters_.reserve(bytes);
-  }
-  void add(std::string_view text) {
-    characters_.append(text);
-    ends_.push_back(characters_.size());
-  }
-  // Adds a string of `bytes` zeros for the caller to fill before the next call.
-  std::span<char> add_blank(size_t bytes) {
-    characters_.resize(characters_.size() + bytes);
-    ends_.push_back(characters_.size());
-    return std::span(characters_).last(bytes);
-  }
-  // Gives back what growing left over.
-  void shrink() { characters_.shrink_to_fit(); }
-
-  size_t size() const { return ends_.size(); }
-  std::string_view operator[](size_t i) const {
-    const size_t begin = i == 0 ? 0 : ends_[i - 1];
-    return std::string_view(characters_).substr(begin, ends_[i] - begin);
-  }
-
- private:
-  std::string characters_;
-  std::vector<uint64_t> ends_;
-};
-
 // A number keeps the width it has in the file through `type`; an array is of kind kArray and knows
 // its elements' type.
 struct Value {
   ValueType type = ValueType::kUint32;
-  std::variant<uint64_t, int64_t, double, bool, std::string, NumberArray, StringArray> data;
+  std::variant<uint64_t, int64_t, double, bool, std::string, NumberArray, StringTable> data;
   ValueType element_type = ValueType::kUint32;  // of an array
 };
 
@@ -138,7 +109,7 @@ inline Value value_of(std::string text) {
   return {ValueType::kString, std::move(text), ValueType::kUint32};
 }
 inline Value value_of(const char* text) { return value_of(std::string(text)); }
-inline Value value_of(StringArray strings) {
+inline Value value_of(StringTable strings) {
   return {ValueType::kArray, std::move(strings), ValueType::kString};
 }
 inline Value value_of(NumberArray numbers) {

@@ -32,7 +32,7 @@ struct AppendValue {
   ValueType type;
 
   void operator()(const std::string& text) const { append_text(out, text); }
-  void operator()(const StringArray& strings) const {
+  void operator()(const StringTable& strings) const {
     append(out, ValueType::kString);
     append<uint64_t>(out, strings.size());
     for (size_t i = 0; i < strings.size(); ++i) append_text(out, strings[i]);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cassert>
 #include <queue>
+#include <random>
 #include <string>
 
 #include "base/error.h"
@@ -24,12 +25,17 @@ TokenId token_of(const Vocabulary& vocabulary, size_t merge, std::string_view te
   return *id;
 }
 
+uint64_t random_odd() {
+  std::random_device random;
+  return (static_cast<uint64_t>(random()) << 32 | random()) | 1;
+}
+
 }  // namespace
 
-MergeTable::MergeTable(const Vocabulary& vocabulary) {
+MergeTable::MergeTable(const Vocabulary& vocabulary) : multiplier_(random_odd()) {
   const StringTable& merges = vocabulary.merges();
   if (merges.size() >= kNoRank) throw_invalid("vocabulary: {} merges are too many", merges.size());
-  slots_.resize(std::bit_ceil(merges.size() * 2 + 1));
+  slots_.resize(std::bit_ceil(merges.size() * 2 + 2));
   results_.reserve(merges.size());
   std::string joined;
   for (size_t i = 0; i < merges.size(); ++i) {
@@ -51,8 +57,9 @@ MergeTable::MergeTable(const Vocabulary& vocabulary) {
 size_t MergeTable::slot_of(TokenId left, TokenId right) const {
   const uint64_t pair =
       (static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32) | static_cast<uint32_t>(right);
-  // Fibonacci hashing: the product's upper half is well mixed.
-  return static_cast<size_t>((pair * 0x9e3779b97f4a7c15u) >> 32) & (slots_.size() - 1);
+  // The top bits of a product by a secret odd number: a file cannot choose merges that collide
+  // (Dietzfelbinger et al., "A reliable randomized algorithm for the closest-pair problem", 1997).
+  return static_cast<size_t>((pair * multiplier_) >> (64 - std::countr_zero(slots_.size())));
 }
 
 void MergeTable::insert(TokenId left, TokenId right, uint32_t rank) {

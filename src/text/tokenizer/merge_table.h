@@ -39,6 +39,7 @@ class MergeTable {
 
   static constexpr uint32_t kNoRank = UINT32_MAX;
 
+  uint64_t multiplier_;           // of the hash
   std::vector<Slot> slots_;       // open addressing with linear probing, a power of two
   std::vector<TokenId> results_;  // by rank
 };

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/string_table.h"
+
 namespace adze::text {
 
 using TokenId = int32_t;
@@ -26,29 +28,6 @@ inline bool is_added(TokenType type) {
   return type == TokenType::kControl || type == TokenType::kUserDefined ||
          type == TokenType::kUnknown;
 }
-
-// Strings one after another in one arena; views stay valid until the next add().
-class StringTable {
- public:
-  void reserve(size_t count, size_t bytes) {
-    ends_.reserve(count);
-    bytes_.reserve(bytes);
-  }
-  void add(std::string_view text) {
-    bytes_ += text;
-    ends_.push_back(bytes_.size());
-  }
-  size_t size() const { return ends_.size(); }
-  bool empty() const { return ends_.empty(); }
-  std::string_view operator[](size_t index) const {
-    const size_t begin = index == 0 ? 0 : ends_[index - 1];
-    return std::string_view(bytes_).substr(begin, ends_[index] - begin);
-  }
-
- private:
-  std::string bytes_;
-  std::vector<size_t> ends_;
-};
 
 // Ids with a part of their own to play. Absent ones are empty.
 struct SpecialIds {
