@@ -46,7 +46,7 @@ std::vector<int32_t> per_layer(const gguf::File& file, const std::string& key, i
 
 double positive(const gguf::File& file, const std::string& key, double value) {
   if (!(value > 0) || value > 1e30) {
-    throw_invalid("{}: {}: {} is not a positive number", file.name(), key, value);
+    throw_invalid("{}: {}: {} is not above 0 and at most 1e30", file.name(), key, value);
   }
   return value;
 }
@@ -120,8 +120,8 @@ models::ModelConfig read_config(const gguf::File& file) {
   }
   if (const auto width = file.integer("llama.attention.value_length");
       width && *width != config.head_dim) {
-    throw_unsupported("{}: llama.attention.value_length: {} is not the keys' {}", file.name(),
-                      *width, config.head_dim);
+    throw_unsupported("{}: llama.attention.value_length: {} beside keys of {} is not supported",
+                      file.name(), *width, config.head_dim);
   }
   if (file.find_tensor("rope_freqs.weight") != nullptr) {
     throw_unsupported("{}: tensor rope_freqs.weight: rotary scaling is not supported", file.name());

@@ -101,9 +101,10 @@ void Plan::check(const Batch& batch) const {
       throw_invalid("batch: a sequence at position {}", sequence.first_position);
     }
     next_row += sequence.rows;
-    if (sequence.mask != MaskKind::kCausal) throw_unsupported("batch: only causal masks");
+    if (sequence.mask != MaskKind::kCausal)
+      throw_unsupported("batch: masks other than causal are not supported");
     if (sequence.adapter != -1) throw_unsupported("batch: no adapter is loaded");
-    if (sequence.pooling != Pooling::kNone) throw_unsupported("batch: no pooling in this plan");
+    if (sequence.pooling != Pooling::kNone) throw_unsupported("batch: pooling is not supported");
     const int64_t tokens = int64_t{sequence.first_position} + sequence.rows;
     if (tokens > options_.max_context) {
       throw_invalid("batch: a sequence of {} tokens, the plan takes at most {}", tokens,

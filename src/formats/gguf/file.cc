@@ -319,8 +319,7 @@ File File::open(const std::filesystem::path& path) {
     throw_invalid("{}: split.count: {} is not between 0 and {}", file.name(), count, kMaxParts);
   }
   if (file.integer("split.no").value_or(-1) != 0) {
-    throw_invalid("{}: part {} of a split model; open its first part", file.name(),
-                  file.integer("split.no").value_or(-1));
+    throw_invalid("{}: a later part of a split model; open its first part", file.name());
   }
   const std::string first = path.string();
   const std::string suffix = fmt::format("-00001-of-{:05}.gguf", count);

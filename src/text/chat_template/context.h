@@ -73,7 +73,8 @@ class Context {
   // Error{kUnsupported}: where Python has something that is not here.
   template <class... Args>
   [[noreturn]] void unsupported(fmt::format_string<Args...> format, Args&&... args) const {
-    report(ErrorKind::kUnsupported, fmt::format(format, std::forward<Args>(args)...));
+    report(ErrorKind::kUnsupported,
+           fmt::format(format, std::forward<Args>(args)...) + " is not supported");
   }
   // For use of an undefined value; a plain failure otherwise.
   [[noreturn]] void fail_undefined(const Value& value) const;

@@ -46,7 +46,8 @@ class ExpressionParser {
   }
   template <class... Args>
   [[noreturn]] void unsupported(fmt::format_string<Args...> format, Args&&... args) const {
-    report(ErrorKind::kUnsupported, fmt::format(format, std::forward<Args>(args)...));
+    report(ErrorKind::kUnsupported,
+           fmt::format(format, std::forward<Args>(args)...) + " is not supported");
   }
   [[noreturn]] void too_deep() const;
 

@@ -233,7 +233,7 @@ Value float_arithmetic(Context& context, Arithmetic op, double a, double b, bool
       return Value(float_modulo(a, b), input);
     case Arithmetic::kPower:
       if (a == 0 && b < 0) context.fail("0.0 cannot be raised to a negative power");
-      if (a < 0 && std::trunc(b) != b) context.unsupported("complex numbers");
+      if (a < 0 && std::trunc(b) != b) context.unsupported("a complex number");
       if (const double result = std::pow(a, b); std::isfinite(result) || !std::isfinite(a * b)) {
         return Value(result, input);
       }
