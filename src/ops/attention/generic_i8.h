@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ops/attention/generic.h"
+#include "ops/simd/finite.h"
 
 namespace adze::ops::generic {
 
@@ -12,16 +13,15 @@ inline constexpr float kMaxQueryCode = 16383;
 inline constexpr float kMaxWeightCode = 32767;
 // No sum overflows: 128 · 16,383 · kMaxInt8HeadDim and 127 · 32,767 · 256 are below 2³¹.
 
-// A row of codes becomes scale · codes; a scale whose inverse would overflow counts as zero. Where
-// `finite`, the sum of the elements times zero, is NaN, so is the scale: no code stands for that.
+// A row of codes becomes scale · codes; a scale whose inverse would overflow counts as zero.
 template <class V>
 struct CodeScale {
   float scale = 0;
   typename V::F inverse = V::zero();
 
-  CodeScale(float largest, float most, float finite) {
-    if (!(finite == 0.0f)) {
-      scale = finite;
+  CodeScale(float largest, float most, const simd::FiniteCheck<V>& finite) {
+    if (!finite.all_finite()) {
+      scale = simd::kNotFinite;
       return;
     }
     const float step = largest / most;
@@ -55,13 +55,13 @@ struct QueryCodes {
     for (int r = 0; r < R; ++r) {
       const float* query = rows[r].query;
       typename V::F highest = V::zero();
-      typename V::F finite = V::zero();
+      simd::FiniteCheck<V> finite;
       for (int32_t d = 0; d < dims; d += 16) {
         const typename V::F x = V::load(query + d);
         highest = V::max(highest, V::abs(x));
-        finite = V::fma(x, V::zero(), finite);
+        finite.see(x);
       }
-      const CodeScale<V> codes(V::maximum(highest), kMaxQueryCode, V::sum(finite));
+      const CodeScale<V> codes(V::maximum(highest), kMaxQueryCode, finite);
       int32_t sum = 0;
       for (int32_t d = 0; d < dims; d += 16) {
         alignas(64) int32_t lanes[16];
@@ -118,7 +118,7 @@ struct WeightCodes {
     int32_t* row = pairs + r * (kSegmentTokens / 2);
     for (int32_t i = 0; i < kSegmentTokens / 2; ++i) row[i] = 0;
     typename V::F highest = V::zero();
-    typename V::F finite = V::zero();
+    simd::FiniteCheck<V> finite;
     for (int32_t t = 0; t < count; t += 16) {
       const std::byte* head = head_base<V>(tile, first_block + t / kCacheTokens);
       const float* scales = token_scales<V>(tile, head) + kCacheTokens + t % kCacheTokens;
@@ -127,9 +127,9 @@ struct WeightCodes {
       for (int32_t i = count; i < t + 16; ++i) weights[i] = 0.0f;
       const typename V::F product = V::load(weights + t);
       highest = V::max(highest, product);
-      finite = V::fma(product, V::zero(), finite);
+      finite.see(product);
     }
-    const CodeScale<V> codes(V::maximum(highest), kMaxWeightCode, V::sum(finite));
+    const CodeScale<V> codes(V::maximum(highest), kMaxWeightCode, finite);
     scale[r] = codes.scale;
     for (int32_t t = 0; t < count; t += 16) {
       alignas(64) int32_t lanes[16];

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "ops/attention/attention.h"
+#include "ops/simd/finite.h"
 
 namespace adze::ops::generic {
 
@@ -43,14 +44,14 @@ struct RowScale {
 
   RowScale(const float* row, int32_t dims) {
     typename V::F highest = V::zero();
-    typename V::F finite = V::zero();  // NaN for what is not
+    simd::FiniteCheck<V> finite;
     for (int32_t d = 0; d < dims; d += 16) {
       const typename V::F x = V::load(row + d);
       highest = V::max(highest, V::abs(x));
-      finite = V::fma(x, V::zero(), finite);
+      finite.see(x);
     }
-    if (const float nan = V::sum(finite); !(nan == 0.0f)) {
-      scale = nan;
+    if (!finite.all_finite()) {
+      scale = simd::kNotFinite;
       return;
     }
     const float step = V::maximum(highest) / 127.0f;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "ops/linear/linear.h"
+#include "ops/simd/finite.h"
 
 namespace adze::ops::generic {
 
@@ -399,17 +400,17 @@ inline void quantize_planes(const QuantizedLayout& layout, const float* x, std::
     alignas(64) float tail[16] = {};
     for (int64_t k = whole; k < end; ++k) tail[k - whole] = x[k];
     typename V::F extreme = V::abs(V::load(tail));
-    typename V::F finite = V::mul(V::load(tail), V::zero());  // 0, NaN for what is not finite
+    simd::FiniteCheck<V> finite;
+    finite.see(V::load(tail));
     for (int64_t k = begin; k < whole; k += 16) {
       const typename V::F v = V::load(x + k);
       extreme = V::max(extreme, V::abs(v));
-      finite = V::fma(v, V::zero(), finite);
+      finite.see(v);
     }
     const float highest = V::maximum(extreme);
     scales[g] = highest / kGreatest;
-    // No code stands for infinity or NaN: the scale does, and every product with it is NaN.
-    if (const float nan = V::sum(finite); !(nan == 0.0f)) {
-      scales[g] = nan;
+    if (!finite.all_finite()) {
+      scales[g] = simd::kNotFinite;
       for (int p = 0; p < P; ++p) {
         for (int64_t k = begin; k < end; ++k) codes[p * plane + k] = 0;
       }
