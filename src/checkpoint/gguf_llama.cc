@@ -2,6 +2,7 @@
 // keys.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -102,6 +103,11 @@ models::ModelConfig read_config(const gguf::File& file) {
   config.head_dim = file.find("llama.attention.key_length") != nullptr
                         ? count(file, "llama.attention.key_length", kMaxWidth)
                         : config.hidden / config.heads.front();
+  const int32_t most_heads = *std::max_element(config.heads.begin(), config.heads.end());
+  if (int64_t{most_heads} * config.head_dim > kMaxWidth) {
+    throw_invalid("{}: llama.attention.head_count: {} heads of {} are more than {} in all",
+                  file.name(), most_heads, config.head_dim, kMaxWidth);
+  }
   config.rotary_dim = file.find("llama.rope.dimension_count") != nullptr
                           ? count(file, "llama.rope.dimension_count", kMaxWidth)
                           : config.head_dim;

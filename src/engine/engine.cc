@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/error.h"
@@ -31,9 +32,14 @@ std::string_view finish_reason_name(FinishReason reason) {
 Engine::Engine(LoadedModel& model, const EngineOptions& options)
     : model_(model), options_(options) {
   const graph::Plan& plan = model.plan();
+  if (options.max_sequences < 1) {
+    throw_invalid("max_sequences: {} is below 1", options.max_sequences);
+  }
+  if (options.cache_tokens < 0) throw_invalid("cache_tokens: {} is below 0", options.cache_tokens);
   const int32_t tokens =
       options.cache_tokens > 0 ? options.cache_tokens : plan.options().max_context;
-  options_.max_sequences = std::min(options.max_sequences, plan.options().max_sampled);
+  options_.max_sequences =
+      std::min({options.max_sequences, plan.options().max_sampled, plan.options().max_rows});
   for (const graph::StateGroup& group : plan.graph().state_groups()) {
     pools_.emplace_back(group.block_bytes(), blocks_for(tokens));
   }
@@ -135,12 +141,12 @@ void Engine::run(const std::vector<Chunk>& chunks) {
     const auto first = sequence->tokens.begin() + sequence->computed;
     tokens.insert(tokens.end(), first, first + rows);
     (sequence->generated() > 0 ? decode_rows_ : prompt_rows_) += rows;
-    sequence->computed += rows;
-    if (sequence->computed == static_cast<int32_t>(sequence->tokens.size())) {
+    if (sequence->computed + rows == static_cast<int32_t>(sequence->tokens.size())) {
       sampled.push_back(static_cast<int32_t>(tokens.size()) - 1);
     }
   }
   model_.plan().run({tokens, sequences, sampled});
+  for (const auto& [sequence, rows] : chunks) sequence->computed += rows;
   const auto vocabulary = static_cast<size_t>(model_.config().vocabulary);
   size_t row = 0;
   for (const auto& [sequence, rows] : chunks) {
@@ -148,7 +154,7 @@ void Engine::run(const std::vector<Chunk>& chunks) {
     const auto logits = model_.plan().output().subspan(row++ * vocabulary, vocabulary);
     try {
       accept(*sequence, logits);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       sequence->finished = FinishReason::kError;
       sequence->error = error.what();
     }
@@ -174,20 +180,30 @@ void Engine::accept(Sequence& sequence, std::span<const float> logits) {
 }
 
 void Engine::finish_done() {
+  // All state is in order before any listener hears of it: listeners may submit and cancel.
+  std::vector<std::unique_ptr<Sequence>> done;
   for (auto& sequence : running_) {
     if (sequence->cancelled && !sequence->finished) sequence->finished = FinishReason::kCancelled;
-    if (!sequence->finished) continue;
+    if (sequence->finished) done.push_back(std::move(sequence));
+  }
+  std::erase(running_, nullptr);
+  for (const auto& sequence : done) {
     for (size_t group = 0; group < pools_.size(); ++group) {
       for (std::byte* block : sequence->blocks[group]) pools_[group].release(block);
     }
-    std::string rest = sequence->stop.push(sequence->detokenizer.flush());
-    rest += sequence->stop.flush();
-    if (sequence->listener.on_finish) {
-      sequence->listener.on_finish(*sequence->finished, rest, sequence->error);
-    }
-    sequence.reset();
   }
-  std::erase(running_, nullptr);
+  std::exception_ptr first_error;
+  for (const auto& sequence : done) {
+    try {
+      std::string rest = sequence->stop.push(sequence->detokenizer.flush());
+      rest += sequence->stop.flush();
+      if (!sequence->listener.on_finish) continue;
+      sequence->listener.on_finish(*sequence->finished, rest, sequence->error);
+    } catch (...) {
+      if (!first_error) first_error = std::current_exception();
+    }
+  }
+  if (first_error) std::rethrow_exception(first_error);
 }
 
 bool Engine::step() {

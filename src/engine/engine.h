@@ -30,7 +30,9 @@ struct Request {
   bool ignore_end = false;  // go on after an end-of-text token
 };
 
-// What a request's owner is told, in this order: any number of tokens, then one finish.
+// What a request's owner is told, in this order: any number of tokens, then one finish. Called from
+// step(); they may call submit() and cancel(). What on_token throws ends its request with kError;
+// what on_finish throws comes out of step() once every other listener has been told.
 struct Listener {
   // A token, and the text that it completed (may be empty: held back for a character or a stop
   // string).
@@ -49,6 +51,8 @@ using RequestId = uint64_t;
 // Not thread-safe. The model outlives it and is used by nobody else.
 class Engine {
  public:
+  // Throws Error{kInvalidInput} for options below their least value. At most as many sequences run
+  // at once as the plan has rows, and sampled rows.
   Engine(LoadedModel& model, const EngineOptions& options);
 
   // Throws Error{kInvalidInput} naming the field, and Error{kResourceExhausted} for a request that

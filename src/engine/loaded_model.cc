@@ -19,7 +19,7 @@ auto naming_file(const std::string& file, Make make) {
   try {
     return make();
   } catch (const Error& error) {
-    if (std::string_view(error.what()).find(file) != std::string_view::npos) throw;
+    if (std::string_view(error.what()).starts_with(file)) throw;
     throw Error(error.kind(), file + ": " + error.what());
   }
 }
@@ -42,7 +42,11 @@ LoadedModel::LoadedModel(const std::filesystem::path& path, const ModelOptions& 
   declared_ = graph::count_operators(graph);
   cpu_->lay_out_state(graph);
   const std::array<graph::Provider*, 1> providers = {cpu_.get()};
-  if (options.verify_passes) {
+  naming_file(file, [&] {
+    if (!options.verify_passes) {
+      reports_ = graph::run_passes(graph, weights, options.passes);
+      return;
+    }
     graph::PassVerifier verifier(providers, weights, pool_, progress);
     verifier.start(graph);
     reports_ = graph::run_passes(graph, weights, options.passes,
@@ -50,9 +54,7 @@ LoadedModel::LoadedModel(const std::filesystem::path& path, const ModelOptions& 
                                    verifier.check(rewritten, pass);
                                  });
     checks_ = verifier.checks();
-  } else {
-    reports_ = graph::run_passes(graph, weights, options.passes);
-  }
+  });
   graph::PlanOptions plan = options.plan;
   plan.max_context = std::min(plan.max_context, checkpoint_.config.context_length);
   plan_ = naming_file(file, [&] {

@@ -39,6 +39,10 @@ std::vector<Partition> assign_providers(const Graph& graph, std::span<Provider* 
 Plan::Plan(Graph graph, std::span<Provider* const> providers, const WeightSource& source,
            const PlanOptions& options, ThreadPool& pool, const LoadProgress& progress)
     : graph_(std::move(graph)), options_(options), pool_(pool) {
+  if (options.max_rows < 1 || options.max_sampled < 1 || options.max_context < 1) {
+    throw_invalid("plan: {} rows, {} sampled rows and a context of {}: one of each at least",
+                  options.max_rows, options.max_sampled, options.max_context);
+  }
   partitions_ = assign_providers(graph_, providers, source);
   std::vector<Provider*> owner(graph_.value_count(), nullptr);
   for (const Partition& partition : partitions_) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -180,6 +181,57 @@ TEST(Engine, RefusesWhatCannotBeServed) {
   EXPECT_TRUE(refuses(Request{{1}, 500, {}, {}, false}, ErrorKind::kResourceExhausted));
   EXPECT_TRUE(refuses(Request{{1}, 5, {}, {""}, false}, ErrorKind::kInvalidInput));
   EXPECT_FALSE(engine.step());
+}
+
+TEST(Engine, ListenersMayThrowSubmitAndCancel) {
+  const std::string path = testing::TempDir() + "tiny_listeners.gguf";
+  write_tiny_model(path);
+  LoadedModel model(path, {});
+  const std::vector<int32_t> expected = answers(model, {request_of(model, 40, 1, true)}).front();
+  Engine engine(model, {1024, 4});
+  const int32_t free_before = engine.free_blocks();
+  std::vector<int32_t> kept;
+  std::string thrown;
+  int finished = 0;
+  Listener bystander;
+  bystander.on_token = [&](int32_t token, std::string_view) { kept.push_back(token); };
+  Listener throws_at_token;
+  throws_at_token.on_token = [](int32_t, std::string_view) { throw std::runtime_error("a pipe"); };
+  throws_at_token.on_finish = [&](FinishReason reason, std::string_view, std::string_view why) {
+    EXPECT_EQ(reason, FinishReason::kError);
+    thrown = why;
+  };
+  engine.submit(request_of(model, 40, 5, true), std::move(throws_at_token));
+  engine.submit(request_of(model, 40, 1, true), std::move(bystander));
+  // Two that end in one step: the first throws, the second cancels it and submits another.
+  RequestId ended = 0;
+  for (const bool throws : {true, false}) {
+    Listener listener;
+    listener.on_finish = [&, throws](FinishReason, std::string_view, std::string_view) {
+      ++finished;
+      if (throws) throw std::runtime_error("at the end");
+      engine.cancel(ended);
+      engine.submit(request_of(model, 8, 2, true), {});
+    };
+    Request request = request_of(model, 40, 6, true);
+    request.max_tokens = 2;
+    const RequestId id = engine.submit(std::move(request), std::move(listener));
+    if (throws) ended = id;
+  }
+  int errors = 0;
+  for (bool more = true; more;) {
+    try {
+      more = engine.step();
+    } catch (const std::runtime_error&) {
+      ++errors;
+    }
+  }
+  EXPECT_EQ(errors, 1);
+  EXPECT_EQ(finished, 2);
+  EXPECT_EQ(thrown, "a pipe");
+  EXPECT_EQ(kept, expected);
+  EXPECT_EQ(engine.free_blocks(), free_before);
+  EXPECT_THROW(Engine(model, {1024, 0}), Error);
 }
 
 TEST(Engine, CancelGivesBlocksBackAndLeavesOthersAlone) {

@@ -128,8 +128,9 @@ class Folder {
 };
 
 TEST(GgufFile, SaysWhatIsWrongWithASplitModel) {
-  EXPECT_THAT([] { File::open(golden("split-00002-of-00003.gguf")); },
-              ThrowsMessage<Error>(HasSubstr("a later part of a split model; open its first part")));
+  EXPECT_THAT(
+      [] { File::open(golden("split-00002-of-00003.gguf")); },
+      ThrowsMessage<Error>(HasSubstr("a later part of a split model; open its first part")));
   const std::string first = "split-00001-of-00003.gguf";
   const std::string second = "split-00002-of-00003.gguf";
   const std::string third = "split-00003-of-00003.gguf";

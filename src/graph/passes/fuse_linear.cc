@@ -94,9 +94,11 @@ void fuse_gate_up(const PassContext& context) {
                                                             "linear", reason);
     const NodeId up =
         gate == kNoId ? kNoId : sole_producer(graph, node.inputs[1], "linear", reason);
-    if (up != kNoId && (!is_plain_linear(graph.node(gate)) || !is_plain_linear(graph.node(up)) ||
-                        graph.node(gate).inputs != graph.node(up).inputs)) {
-      reason = "gate and up are not plain linears of one input";
+    if (up != kNoId &&
+        (!is_plain_linear(graph.node(gate)) || !is_plain_linear(graph.node(up)) || gate == up ||
+         graph.node(gate).weights.size() != 1 || graph.node(up).weights.size() != 1 ||
+         graph.node(gate).inputs != graph.node(up).inputs)) {
+      reason = "gate and up are not plain linears of one input, a weight each";
     }
     if (!reason.empty()) {
       context.rejected(node.name, reason);

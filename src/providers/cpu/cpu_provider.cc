@@ -62,8 +62,8 @@ int64_t row_count(const Value& value, const graph::Batch& batch) {
 namespace {
 
 // Codes that the int8 kernels multiply with: activation groups must hold whole weight groups.
-std::optional<std::string> refuses_linear(const Graph& graph, const Node& node,
-                                          const graph::WeightSource& source) {
+std::optional<std::string> refuses_weights(const Graph& graph, const Node& node,
+                                           const graph::WeightSource& source) {
   const Value& input = graph.value(node.inputs[0]);
   for (const graph::Weight& weight : node.weights) {
     const DType dtype = weight->info(source).dtype;
@@ -101,6 +101,7 @@ class CpuPartition final : public graph::CompiledPartition {
       } else {
         step = make_row_step(context, node);
       }
+      if (!step) throw_unsupported("node {} ({}) has no kernels on cpu", node.name, node.op->name);
       step_of_node_[id] = steps_.size();
       steps_.push_back(std::move(step));
     }
@@ -148,7 +149,7 @@ class CpuProvider final : public graph::Provider {
   std::optional<std::string> refuses(const Graph& graph, const Node& node,
                                      const graph::WeightSource& source) const override {
     const std::string& op = node.op->name;
-    if (op == "linear") return refuses_linear(graph, node, source);
+    if (op == "linear" || op == "embedding") return refuses_weights(graph, node, source);
     if (op == "rsqrt" && !graph.constant(node.outputs[0])) {
       return "only constants have a reciprocal square root here";
     }
