@@ -118,13 +118,6 @@ std::optional<double> Graph::constant(ValueId id) const {
   return from.op->evaluate(from, inputs);
 }
 
-std::optional<ValueId> Graph::find_value(std::string_view name) const {
-  for (size_t i = 0; i < values_.size(); ++i) {
-    if (values_[i].name == name) return static_cast<ValueId>(i);
-  }
-  return std::nullopt;
-}
-
 void Graph::replace_uses(ValueId from, ValueId to) {
   for (const NodeId id : order_) {
     auto& inputs = nodes_[static_cast<size_t>(id)].inputs;

@@ -84,7 +84,6 @@ class Graph {
   bool is_output(ValueId value) const;
   // The scalar that `value` is, where it follows from constants alone.
   std::optional<double> constant(ValueId value) const;
-  std::optional<ValueId> find_value(std::string_view name) const;
 
   // --- Rewriting (for passes) ---
   Node& mutable_node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }

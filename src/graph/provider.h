@@ -1,4 +1,4 @@
-// Execution providers: they run whole partitions of a graph, each in its own memory space.
+// Execution providers: they run whole partitions of a graph, all in the host's memory so far.
 #pragma once
 
 #include <cstddef>
@@ -72,8 +72,8 @@ class Provider {
   virtual size_t value_bytes(const Value& value, int64_t rows) const = 0;
   // Sets layer_block_bytes of the graph's state groups to this provider's cache layout.
   virtual void lay_out_state(Graph& graph) const = 0;
-  // Packs the weights of `nodes` and binds kernels. The graph and the source outlive the result
-  // only during this call.
+  // Packs the weights of `nodes` and binds kernels. The graph outlives the result; the source is
+  // read during this call only.
   virtual std::unique_ptr<CompiledPartition> compile(const Graph& graph,
                                                      std::span<const NodeId> nodes,
                                                      const WeightSource& source,

@@ -175,6 +175,9 @@ class CpuProvider final : public graph::Provider {
   void lay_out_state(Graph& graph) const override {
     for (size_t i = 0; i < graph.state_groups().size(); ++i) {
       graph::StateGroup& group = graph.mutable_state_group(static_cast<int32_t>(i));
+      if (group.kind != graph::StateKind::kFullKv) {
+        throw_unsupported("state group {}: windows are not supported on cpu", group.name);
+      }
       const ops::CacheLayout layout{options_.cache_dtype, group.kv_heads, group.head_dim};
       group.layer_block_bytes = layout.block_bytes();
     }
