@@ -98,10 +98,15 @@ void Engine::cancel(RequestId id) {
 }
 
 void Engine::admit() {
+  // Cancelled ones take no place and no blocks: finish_done() ends them.
+  for (auto& sequence : waiting_) {
+    if (sequence->cancelled) running_.push_back(std::move(sequence));
+  }
+  std::erase(waiting_, nullptr);
   while (!waiting_.empty() && running_.size() < static_cast<size_t>(options_.max_sequences)) {
     Sequence& next = *waiting_.front();
     // All that it can ever need is set aside, so that no running sequence is left without room.
-    const int32_t needed = next.cancelled ? 0 : blocks_needed(next.request);
+    const int32_t needed = blocks_needed(next.request);
     if (needed > pools_.front().available()) return;
     for (size_t group = 0; group < pools_.size(); ++group) {
       for (int32_t i = 0; i < needed; ++i) next.blocks[group].push_back(pools_[group].allocate());

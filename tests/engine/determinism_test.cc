@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -181,6 +182,22 @@ TEST(Engine, RefusesWhatCannotBeServed) {
   EXPECT_TRUE(refuses(Request{{1}, 500, {}, {}, false}, ErrorKind::kResourceExhausted));
   EXPECT_TRUE(refuses(Request{{1}, 5, {}, {""}, false}, ErrorKind::kInvalidInput));
   EXPECT_FALSE(engine.step());
+}
+
+TEST(Engine, ACancelledRequestBehindOthersFinishesInTheNextStep) {
+  const std::string path = testing::TempDir() + "tiny_queue.gguf";
+  write_tiny_model(path);
+  LoadedModel model(path, {});
+  Engine engine(model, {1024, 1});
+  for (const int seed : {1, 2}) engine.submit(request_of(model, 40, seed, true), {});
+  std::optional<FinishReason> finished;
+  Listener listener;
+  listener.on_finish = [&](FinishReason reason, std::string_view, std::string_view) {
+    finished = reason;
+  };
+  engine.cancel(engine.submit(request_of(model, 40, 3, true), std::move(listener)));
+  engine.step();
+  EXPECT_EQ(finished, FinishReason::kCancelled);
 }
 
 TEST(Engine, ListenersMayThrowSubmitAndCancel) {
