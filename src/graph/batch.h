@@ -26,7 +26,7 @@ struct BatchSequence {
   Pooling pooling = Pooling::kNone;
   // Per state group, the sequence's cache blocks in order of position: blocks[group][i] is the base
   // of block i, which holds the group's layers one after another. Enough blocks for first_position
-  // + rows tokens.
+  // + rows tokens. Null where a windowed group has let go of a block that no row sees any more.
   std::vector<std::span<std::byte* const>> blocks;
 };
 

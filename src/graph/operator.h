@@ -56,5 +56,7 @@ struct Operator {
 // mistake).
 std::span<const Operator> operators();
 const Operator& find_operator(std::string_view name);
+// Names of the operators that a gate may apply: one input, one output, element by element.
+bool is_activation(std::string_view name);
 
 }  // namespace adze::graph

@@ -3,6 +3,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <numbers>
 
 #include "base/error.h"
 #include "graph/operator.h"
@@ -52,9 +53,13 @@ ValueType with_quantization(const Node& node, ValueType type) {
   return type;
 }
 
+// Over the whole row, or over each head of it.
 std::vector<ValueType> infer_norm(const ShapeContext& c) {
-  require(c.weights[0].rows == 1 && c.weights[0].columns == row_elements(c.inputs[0].shape),
-          "norm weight does not fit the row");
+  const Shape& shape = c.inputs[0].shape;
+  const bool whole = c.weights[0].columns == row_elements(shape);
+  require(c.weights[0].rows == 1 && (whole || c.weights[0].columns == shape.back().size),
+          "norm weight fits neither the row nor its heads");
+  require(whole || c.node.integer("quantization_group") == 0, "norms of heads stay float");
   return {with_quantization(c.node, infer_same(c).front())};
 }
 
@@ -71,9 +76,10 @@ Axis axis_attribute(const Node& node) {
 }
 
 // One output per weight; `axis` labels them in order ("heads,kv_heads,kv_heads" after fusion).
-// Attribute `gate` = "silu": two weights, gate and up, give one output act(gate) · up.
+// Attribute `gate` names an activation: two weights, gate and up, give one output act(gate) · up.
 std::vector<ValueType> infer_linear(const ShapeContext& c) {
   const bool gated = !c.node.text("gate").empty();
+  require(!gated || is_activation(c.node.text("gate")), "the gate is no activation");
   require(c.inputs[0].type == ElementType::kF32 || c.inputs[0].type == ElementType::kQuantized,
           "input must be f32 or quantized");
   require(!gated || c.weights.size() == 2, "a gated linear takes two weights");
@@ -153,7 +159,9 @@ const std::vector<AttributeDeclaration> kQuantization = {{"quantization_group", 
                                                          {"bits", int64_t{8}}};
 
 std::vector<Operator> declare() {
-  const std::vector<AttributeDeclaration> rope = {{"theta", 10000.0}, {"rotary_dim", int64_t{0}}};
+  const std::vector<AttributeDeclaration> rope = {
+      {"theta", 10000.0},        {"rotary_dim", int64_t{0}},    {"factor", 1.0},
+      {"original_context", 0.0}, {"low_frequency_factor", 1.0}, {"high_frequency_factor", 4.0}};
   const std::vector<AttributeDeclaration> place = {{"group", int64_t{0}}, {"layer", int64_t{0}}};
   std::vector<AttributeDeclaration> rope_write = rope;
   rope_write.insert(rope_write.end(), place.begin(), place.end());
@@ -171,8 +179,9 @@ std::vector<Operator> declare() {
        [](const Node&, Scalars x) { return x[0] + x[1]; },
        false,
        0},
-      {"attention", "softmax(scale · Q·Kᵀ)·V over the sequence's cached keys and values", 3, 3, 0,
-       0, place, infer_attention, nullptr, false, kNoId},
+      {"attention",
+       "softmax(scale · Q·Kᵀ)·V over the cached keys and values that the state group keeps", 3, 3,
+       0, 0, place, infer_attention, nullptr, false, kNoId},
       {"constant",
        "a scalar",
        0,
@@ -206,6 +215,20 @@ std::vector<Operator> declare() {
        nullptr,
        false,
        kNoId},
+      {"gelu_tanh",
+       "x · Φ(x), approximated with tanh",
+       1,
+       1,
+       0,
+       0,
+       {},
+       infer_same,
+       [](const Node&, Scalars x) {
+         const double u = std::sqrt(2 / std::numbers::pi) * (x[0] + 0.044715 * x[0] * x[0] * x[0]);
+         return 0.5 * x[0] * (1 + std::tanh(u));
+       },
+       false,
+       0},
       {"identity",
        "its input",
        1,
@@ -234,7 +257,8 @@ std::vector<Operator> declare() {
        0},
       {"quantize", "float32 rows to int8 codes with scales", 1, 1, 0, 0, kQuantization,
        infer_quantize, nullptr, false, kNoId},
-      {"rms_norm", "x / rms(x) · w", 1, 1, 1, 1, norm, infer_norm, nullptr, false, kNoId},
+      {"rms_norm", "x / rms(x) · w, over a row or each head of it", 1, 1, 1, 1, norm, infer_norm,
+       nullptr, false, kNoId},
       {"rope", "rotary position embedding, half-split pairs", 1, 1, 0, 0, rope, infer_rope, nullptr,
        false, 0},
       {"rope_kv_write", "rotates queries and keys, and writes keys and values to the cache", 3, 3,
@@ -280,6 +304,8 @@ std::span<const Operator> operators() {
   static const std::vector<Operator> all = declare();
   return all;
 }
+
+bool is_activation(std::string_view name) { return name == "gelu_tanh" || name == "silu"; }
 
 const Operator& find_operator(std::string_view name) {
   for (const Operator& op : operators()) {

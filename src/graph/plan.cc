@@ -119,9 +119,17 @@ void Plan::check(const Batch& batch) const {
       throw_invalid("batch: {} block tables for {} state groups", sequence.blocks.size(),
                     graph_.state_groups().size());
     }
-    for (const auto& table : sequence.blocks) {
+    for (size_t group = 0; group < sequence.blocks.size(); ++group) {
+      const auto& table = sequence.blocks[group];
       if (table.size() < blocks) {
         throw_invalid("batch: {} cache blocks, {} tokens need {}", table.size(), tokens, blocks);
+      }
+      const int32_t first = graph_.state_groups()[group].first_visible(sequence.first_position);
+      for (auto block = static_cast<size_t>(first / kBlockTokens); block < blocks; ++block) {
+        if (table[block] == nullptr) {
+          throw_invalid("batch: cache block {} of state group {} is missing", block,
+                        graph_.state_groups()[group].name);
+        }
       }
     }
   }

@@ -22,13 +22,17 @@ inline constexpr int32_t kBlockTokens = 32;  // tokens per cache block
 struct StateGroup {
   std::string name;
   StateKind kind = StateKind::kFullKv;
-  int32_t window = 0;           // kWindowedKv: positions visible, the row's own included
+  int32_t window = 0;           // kWindowedKv: positions that a row sees, its own included; else 0
   std::vector<int32_t> layers;  // model layers, ascending
   int32_t kv_heads = 0;
   int32_t head_dim = 0;
   size_t layer_block_bytes =
       0;  // bytes of one layer in one block; set by the provider that owns the layout
 
+  // The first position that the row at `position` sees.
+  int32_t first_visible(int32_t position) const {
+    return window == 0 || position < window ? 0 : position - window + 1;
+  }
   size_t block_bytes() const { return layer_block_bytes * layers.size(); }
 };
 

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/error.h"
 
@@ -20,6 +22,30 @@ std::vector<Architecture>& registry() {
 
 RegisterArchitecture::RegisterArchitecture(const Architecture& architecture) {
   registry().push_back(architecture);
+}
+
+std::vector<int32_t> add_state_groups(const ModelConfig& config, graph::Graph& graph) {
+  std::map<std::pair<int32_t, int32_t>, graph::StateGroup> groups;  // by key heads and window
+  for (int32_t layer = 0; layer < config.layers; ++layer) {
+    const auto i = static_cast<size_t>(layer);
+    groups[{config.kv_heads[i], config.window[i]}].layers.push_back(layer);
+  }
+  std::vector<int32_t> group_of_layer(static_cast<size_t>(config.layers));
+  for (auto& [key, group] : groups) {
+    const auto [heads, window] = key;
+    group.name = fmt::format("kv{}", heads);
+    if (window > 0) {
+      group.name += fmt::format("-window{}", window);
+      group.kind = graph::StateKind::kWindowedKv;
+      group.window = window;
+    }
+    group.kv_heads = heads;
+    group.head_dim = config.head_dim;
+    const std::vector<int32_t> members = group.layers;
+    const int32_t index = graph.add_state_group(std::move(group));
+    for (const int32_t layer : members) group_of_layer[static_cast<size_t>(layer)] = index;
+  }
+  return group_of_layer;
 }
 
 const Architecture& find_architecture(std::string_view name) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "layers/attention.h"
 
 namespace adze::models {
 
@@ -26,15 +27,24 @@ struct ModelConfig {
   int32_t vocabulary = 0;
   int32_t context_length = 0;
   double norm_epsilon = 0;
-  double rope_theta = 0;
   bool tied_output = false;  // logits come from the embedding table
+  // By layer.
+  std::vector<int32_t> window;     // positions that a row sees, its own included; 0: all
+  std::vector<layers::Rope> rope;  // how positions turn queries and keys
+  double query_scalar = 0;         // attention's scores are divided by its square root
 };
+
+// Declares the cache of all layers: a state group per number of key heads and window (pruned models
+// have several numbers). Returns the group of each layer.
+std::vector<int32_t> add_state_groups(const ModelConfig& config, graph::Graph& graph);
 
 // Canonical weight ids, [rows, columns]: token_embedding [vocab, hidden];
 // layers.<i>.attention.{norm [1, hidden], query [heads·head_dim, hidden], key, value
 // [kv_heads·head_dim, hidden], output [hidden, heads·head_dim]}; layers.<i>.mlp.{norm, gate, up
-// [ffn, hidden], down [hidden, ffn]}; final_norm; output [vocab, hidden] unless tied. Query and key
-// rows are in the order of half-split rotary pairs: dimension i turns with i + rotary_dim / 2.
+// [ffn, hidden], down [hidden, ffn]}; final_norm; output [vocab, hidden] unless tied. Where the
+// family has them: layers.<i>.attention.{query_norm, key_norm [1, head_dim], post_norm [1,
+// hidden]}, layers.<i>.mlp.post_norm. A norm's weight is the factor itself. Query and key rows are
+// in the order of half-split rotary pairs: dimension i turns with i + rotary_dim / 2.
 struct Architecture {
   std::string_view name;
   // The declaration: input "tokens", output "logits" [sampled, vocab]. Throws Error{kInvalidInput}

@@ -23,7 +23,9 @@ models::ModelConfig small_config() {
   config.vocabulary = 100;
   config.context_length = 128;
   config.norm_epsilon = 1e-5;
-  config.rope_theta = 1e4;
+  config.window = {0, 0};
+  config.rope = {{}, {}};
+  config.query_scalar = 16;
   config.tied_output = true;
   return config;
 }

@@ -14,12 +14,15 @@ bool is_plain_linear(const Node& node) {
   return node.op->name == "linear" && node.inputs.size() == 1 && node.text("gate").empty();
 }
 
-// The node that produces `value` if it is an operator of that name and only `reader` reads the
-// value; else kNoId with the reason.
-NodeId sole_producer(const Graph& graph, ValueId value, std::string_view op, std::string& reason) {
+bool is_linear(std::string_view op) { return op == "linear"; }
+
+// The node that produces `value` if its operator is one of `kind`, "a linear" for instance, and
+// nothing else reads the value; else kNoId with the reason.
+NodeId sole_producer(const Graph& graph, ValueId value, bool (*is_kind)(std::string_view op),
+                     std::string_view kind, std::string& reason) {
   const NodeId producer = graph.value(value).producer;
-  if (producer == kNoId || graph.node(producer).op->name != op) {
-    reason = fmt::format("{} is not produced by {}", graph.value(value).name, op);
+  if (producer == kNoId || !is_kind(graph.node(producer).op->name)) {
+    reason = fmt::format("{} is not produced by {}", graph.value(value).name, kind);
     return kNoId;
   }
   if (graph.readers(value).size() != 1 || graph.is_output(value)) {
@@ -88,12 +91,13 @@ void fuse_gate_up(const PassContext& context) {
       continue;
     }
     std::string reason;
-    const NodeId activation = sole_producer(graph, node.inputs[0], "silu", reason);
+    const NodeId activation =
+        sole_producer(graph, node.inputs[0], is_activation, "an activation", reason);
     const NodeId gate = activation == kNoId ? kNoId
                                             : sole_producer(graph, graph.node(activation).inputs[0],
-                                                            "linear", reason);
+                                                            is_linear, "a linear", reason);
     const NodeId up =
-        gate == kNoId ? kNoId : sole_producer(graph, node.inputs[1], "linear", reason);
+        gate == kNoId ? kNoId : sole_producer(graph, node.inputs[1], is_linear, "a linear", reason);
     if (up != kNoId &&
         (!is_plain_linear(graph.node(gate)) || !is_plain_linear(graph.node(up)) || gate == up ||
          graph.node(gate).weights.size() != 1 || graph.node(up).weights.size() != 1 ||
@@ -105,7 +109,8 @@ void fuse_gate_up(const PassContext& context) {
       continue;
     }
     Attributes attributes = graph.node(gate).attributes;
-    attributes["gate"] = std::string("silu");
+    const std::string gate_activation = graph.node(activation).op->name;
+    attributes["gate"] = gate_activation;
     const NodeId fused =
         graph.add_node("linear", graph.node(gate).name + "+up", graph.node(gate).inputs,
                        {graph.node(gate).weights[0], graph.node(up).weights[0]},
@@ -117,7 +122,7 @@ void fuse_gate_up(const PassContext& context) {
     }
     for (const NodeId id : {product, activation, gate, up}) graph.remove(id);
     graph.adopt_output(fused, 0, node.outputs[0]);
-    context.changed(fmt::format("{}: gate, silu, up and product", result.name));
+    context.changed(fmt::format("{}: gate, {}, up and product", result.name, gate_activation));
   }
 }
 
@@ -133,7 +138,7 @@ void fuse_residual(const PassContext& context) {
     NodeId linear = kNoId;
     size_t operand = 0;
     for (size_t i = 0; i < 2 && linear == kNoId; ++i) {
-      linear = sole_producer(graph, node.inputs[i], "linear", reason);
+      linear = sole_producer(graph, node.inputs[i], is_linear, "a linear", reason);
       operand = i;
     }
     if (linear == kNoId || !is_plain_linear(graph.node(linear)) ||

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/runnable_kernels.h"
@@ -91,13 +92,14 @@ struct Sequence {
     return {&layout, blocks, 0, kv_head, 0.3f, rows};
   }
 
-  std::vector<double> exact(const float* query, int32_t position, int32_t kv_head) const {
+  std::vector<double> exact(const float* query, int32_t first, int32_t position,
+                            int32_t kv_head) const {
     const auto dims = static_cast<size_t>(layout.head_dim);
     const auto at = [&](int32_t t) {
       return (static_cast<size_t>(t * layout.kv_heads + kv_head)) * dims;
     };
     std::vector<double> scores;
-    for (int32_t t = 0; t <= position; ++t) {
+    for (int32_t t = first; t <= position; ++t) {
       double score = 0;
       for (size_t d = 0; d < dims; ++d) score += static_cast<double>(query[d]) * keys[at(t) + d];
       scores.push_back(score * 0.3);
@@ -105,8 +107,8 @@ struct Sequence {
     const double highest = *std::max_element(scores.begin(), scores.end());
     double sum = 0;
     std::vector<double> out(dims);
-    for (int32_t t = 0; t <= position; ++t) {
-      const double weight = std::exp(scores[static_cast<size_t>(t)] - highest);
+    for (int32_t t = first; t <= position; ++t) {
+      const double weight = std::exp(scores[static_cast<size_t>(t - first)] - highest);
       sum += weight;
       for (size_t d = 0; d < dims; ++d) out[d] += weight * values[at(t) + d];
     }
@@ -115,21 +117,23 @@ struct Sequence {
   }
 };
 
-// All segments of each row in one call after another, then the combination.
+// All segments of the tile in one call after another, then the combination.
 void attend(const AttentionKernels& kernels, const AttentionTile& tile) {
   const auto dims = tile.layout->head_dim;
   const size_t stride = partial_floats(dims);
-  int32_t segments = 0;
-  for (const AttentionRow& row : tile.rows)
-    segments = std::max(segments, segment_count(row.position));
+  const int32_t begin = segment_of(tile.rows.front().first);
+  const int32_t segments = segment_of(tile.rows.back().position) - begin + 1;
   std::vector<float> partials(stride * tile.rows.size() * static_cast<size_t>(segments));
   for (int32_t s = 0; s < segments; ++s) {
-    kernels.segment(tile, s, partials.data() + static_cast<size_t>(s) * stride,
+    kernels.segment(tile, begin + s, partials.data() + static_cast<size_t>(s) * stride,
                     stride * static_cast<size_t>(segments));
   }
   for (size_t r = 0; r < tile.rows.size(); ++r) {
-    kernels.combine(partials.data() + r * stride * static_cast<size_t>(segments), stride,
-                    segment_count(tile.rows[r].position), dims, tile.rows[r].out);
+    const int32_t first = segment_of(tile.rows[r].first);
+    kernels.combine(
+        partials.data() +
+            (r * static_cast<size_t>(segments) + static_cast<size_t>(first - begin)) * stride,
+        stride, segment_of(tile.rows[r].position) - first + 1, dims, tile.rows[r].out);
   }
 }
 
@@ -143,40 +147,57 @@ TEST_P(AttentionTest, EqualsSoftmaxInDoublePrecision) {
   std::vector<float> out(64);
   for (const int32_t position : {0, 1, 14, 15, 16, 31, 32, 200, 255, 256, 257, 511, 512, 699}) {
     for (float& v : query) v = normal(random);
-    const AttentionRow row = {query.data(), position, out.data()};
-    attend(kAttentionReference, sequence.tile(1, {&row, 1}));
-    const std::vector<double> exact = sequence.exact(query.data(), position, 1);
-    // int8: queries and weights are codes of 15 and 16 bits.
-    const double tolerance = GetParam() == CacheDType::kI8 ? 4e-4 : 3e-6;
-    for (size_t d = 0; d < 64; ++d) EXPECT_NEAR(out[d], exact[d], tolerance) << position;
+    for (const int32_t window : {700, 1, 2, 16, 33, 100, 256, 300, 512}) {
+      const int32_t first = std::max(0, position - window + 1);
+      const AttentionRow row = {query.data(), first, position, out.data()};
+      attend(kAttentionReference, sequence.tile(1, {&row, 1}));
+      const std::vector<double> exact = sequence.exact(query.data(), first, position, 1);
+      // int8: queries and weights are codes of 15 and 16 bits.
+      const double tolerance = GetParam() == CacheDType::kI8 ? 4e-4 : 3e-6;
+      for (size_t d = 0; d < 64; ++d) {
+        EXPECT_NEAR(out[d], exact[d], tolerance) << position << ", window " << window;
+      }
+    }
   }
 }
 
 TEST_P(AttentionTest, TilesAndInstructionSetsDoNotChangeBits) {
-  const Sequence sequence(GetParam(), 600, 1, 80);
   std::mt19937 random(4);
   std::normal_distribution<float> normal;
   constexpr size_t kRows = kMaxAttentionRows;
   std::vector<float> queries(kRows * 80);
   for (float& v : queries) v = normal(random);
-  for (const int32_t first : {0, 29, 250, 254, 500, 592}) {
+  struct Case {
+    int32_t position;  // of the first row
+    int32_t window;
+  };
+  for (const auto [first, window] :
+       {Case{0, 600}, Case{29, 600}, Case{250, 600}, Case{254, 600}, Case{500, 600}, Case{592, 600},
+        Case{29, 3}, Case{254, 30}, Case{300, 41}, Case{500, 256}, Case{509, 250}, Case{592, 1},
+        Case{592, 300}}) {
+    Sequence sequence(GetParam(), 600, 1, 80);
+    const auto row_at = [&](size_t r, float* out) {
+      const int32_t position = first + static_cast<int32_t>(r);
+      return AttentionRow{queries.data() + r * 80, std::max(0, position - window + 1), position,
+                          out};
+    };
+    // What fell out of the window is gone.
+    const int32_t gone = row_at(0, nullptr).first / kCacheTokens;
+    std::fill_n(sequence.blocks.begin(), gone, nullptr);
     std::vector<float> alone(kRows * 80);
     for (size_t r = 0; r < kRows; ++r) {
-      const AttentionRow row = {queries.data() + r * 80, first + static_cast<int32_t>(r),
-                                alone.data() + r * 80};
+      const AttentionRow row = row_at(r, alone.data() + r * 80);
       attend(kAttentionReference, sequence.tile(0, {&row, 1}));
     }
     for (const auto& k : runnable()) {
       for (size_t size = 1; size <= kRows; ++size) {
         std::vector<float> out(size * 80);
         std::vector<AttentionRow> rows;
-        for (size_t r = 0; r < size; ++r) {
-          rows.push_back(
-              {queries.data() + r * 80, first + static_cast<int32_t>(r), out.data() + r * 80});
-        }
+        for (size_t r = 0; r < size; ++r) rows.push_back(row_at(r, out.data() + r * 80));
         attend(*k.kernels, sequence.tile(0, rows));
         for (size_t i = 0; i < out.size(); ++i) {
-          ASSERT_EQ(out[i], alone[i]) << k.name << " tile of " << size << " from " << first;
+          ASSERT_EQ(out[i], alone[i])
+              << k.name << " tile of " << size << " from " << first << ", window " << window;
         }
       }
     }
@@ -202,12 +223,16 @@ TEST_P(AttentionTest, WhatIsNotFiniteStaysSo) {
       kAttentionReference.write_kv(sequence.layout, sequence.blocks[8], 5, keys.data(),
                                    values.data());
       for (const auto& k : runnable()) {
-        for (const int32_t position : {260, 261, kTokens - 1}) {
+        // Token 261 is the odd one: seen from there on, and while the window holds it.
+        using Seen = std::pair<int32_t, int32_t>;
+        for (const auto& [first, position] :
+             {Seen{0, 260}, Seen{0, 261}, Seen{0, kTokens - 1}, Seen{261, kTokens - 1},
+              Seen{262, kTokens - 1}, Seen{290, kTokens - 1}}) {
           std::vector<float> query(64, 0.5f);
           std::vector<float> out(64);
-          const AttentionRow row = {query.data(), position, out.data()};
+          const AttentionRow row = {query.data(), first, position, out.data()};
           attend(*k.kernels, sequence.tile(0, {&row, 1}));
-          const bool reached = position >= 261;
+          const bool reached = first <= 261 && position >= 261;
           // A key of −∞ has weight zero in a cache that can hold it.
           if (in_keys && odd == -HUGE_VALF && GetParam() != CacheDType::kI8) continue;
           const bool any =
@@ -221,7 +246,7 @@ TEST_P(AttentionTest, WhatIsNotFiniteStaysSo) {
       std::vector<float> query(64, 0.5f);
       query[1] = odd;
       std::vector<float> out(64);
-      const AttentionRow row = {query.data(), kTokens - 1, out.data()};
+      const AttentionRow row = {query.data(), 0, kTokens - 1, out.data()};
       attend(*k.kernels, sequence.tile(0, {&row, 1}));
       EXPECT_TRUE(std::any_of(out.begin(), out.end(), [](float v) { return !std::isfinite(v); }))
           << k.name << " query " << odd;

@@ -10,12 +10,44 @@
 
 namespace adze::ops::generic {
 
-// Keys a row sees in the segment that begins at token `begin`.
-template <class V>
-inline int32_t visible(const AttentionRow& row, int32_t begin) {
-  const int32_t count = row.position + 1 - begin;
-  return count < 0 ? 0 : count < kSegmentTokens ? count : kSegmentTokens;
-}
+// Keys that R rows see in one segment, as tokens of the segment: row r those from `from[r]` up to
+// `to[r]`, none where they are equal.
+template <class V, int R>
+struct Visible {
+  int32_t from[R];
+  int32_t to[R];
+  int32_t first = kSegmentTokens;  // all rows' keys lie in [first, last)
+  int32_t last = 0;
+  int32_t common_from = 0;  // every row sees [common_from, common_to), both even
+  int32_t common_to = kSegmentTokens;
+
+  Visible(const AttentionRow* rows, int32_t begin) {
+    for (int r = 0; r < R; ++r) {
+      to[r] = clamp(rows[r].position + 1 - begin);
+      from[r] = clamp(rows[r].first - begin);
+      if (from[r] > to[r]) from[r] = to[r];
+      if (from[r] < to[r]) {
+        first = from[r] < first ? from[r] : first;
+        last = to[r] > last ? to[r] : last;
+      }
+      common_from = from[r] > common_from ? from[r] : common_from;
+      common_to = to[r] < common_to ? to[r] : common_to;
+    }
+    common_from = (common_from + 1) / 2 * 2;
+    common_to = common_to / 2 * 2;
+    if (common_to < common_from) common_to = common_from;
+  }
+
+  bool any() const { return first < last; }
+  bool any(int r) const { return from[r] < to[r]; }
+  // Row r's keys before the common ones are [from[r], this), those behind [common_to, to[r]).
+  int32_t before_common(int r) const { return to[r] < common_from ? to[r] : common_from; }
+
+ private:
+  static int32_t clamp(int32_t token) {
+    return token < 0 ? 0 : token < kSegmentTokens ? token : kSegmentTokens;
+  }
+};
 
 template <class V>
 inline const std::byte* head_base(const AttentionTile& tile, int32_t block) {
@@ -51,7 +83,7 @@ inline void score_lanes(const AttentionTile& tile, const std::byte* head, int la
 }
 
 // Weighted values of R rows for the 16 dimensions that begin at `dim`, tokens [from, to) of the
-// segment; one fma per token, ascending. `from` is even.
+// segment; one fma per token, ascending.
 template <class V, int R>
 inline void weigh_values(const AttentionTile& tile, int32_t first_block, int32_t dim, int32_t from,
                          int32_t to, const float* weights, size_t weights_stride,
@@ -72,7 +104,7 @@ inline void weigh_values(const AttentionTile& tile, int32_t first_block, int32_t
         }
       }
     } else {
-      for (; t < end; t += 2) {
+      for (t -= t % 2; t < end; t += 2) {
         typename V::F first;
         typename V::F second;
         V::load_bf16_pairs(
@@ -80,7 +112,7 @@ inline void weigh_values(const AttentionTile& tile, int32_t first_block, int32_t
             second);
         for (int r = 0; r < R; ++r) {
           const auto index = static_cast<size_t>(r) * weights_stride + static_cast<size_t>(t);
-          acc[r] = V::fma(V::broadcast(weights[index]), first, acc[r]);
+          if (t >= from) acc[r] = V::fma(V::broadcast(weights[index]), first, acc[r]);
           if (t + 1 < end) acc[r] = V::fma(V::broadcast(weights[index + 1]), second, acc[r]);
         }
       }
@@ -89,19 +121,22 @@ inline void weigh_values(const AttentionTile& tile, int32_t first_block, int32_t
   }
 }
 
-// Scores [R][256] to weights exp(score − maximum), in place; writes maximum and sum to the
-// partials. Weights past the visible keys are not written and not read.
+// One row's scores [256] to weights exp(score − maximum), in place, for tokens [from, to); writes
+// maximum and sum to the partial. Sixteen tokens go at once, from a multiple of 16 on: the lanes
+// before `from` and past the end win no maximum and get the weight 0.
 template <class V>
-inline void softmax_weights(float* scores, int32_t count, float* partial) {
+inline void softmax_weights(float* scores, int32_t from, int32_t to, float* partial) {
   typename V::F highest = V::broadcast(-__builtin_huge_valf());
-  // Lanes past the end repeat the lowest number: they win no maximum, and get no weight.
-  for (int32_t t = count; t % 16 != 0; ++t) scores[t] = -__builtin_huge_valf();
-  for (int32_t t = 0; t < count; t += 16) highest = V::max(highest, V::load(scores + t));
+  const int32_t begin = from / 16 * 16;
+  for (int32_t t = begin; t < from; ++t) scores[t] = -__builtin_huge_valf();
+  for (int32_t t = to; t % 16 != 0; ++t) scores[t] = -__builtin_huge_valf();
+  for (int32_t t = begin; t < to; t += 16) highest = V::max(highest, V::load(scores + t));
   const float maximum = V::maximum(highest);
   typename V::F sum = V::zero();
-  for (int32_t t = 0; t < count; t += 16) {
+  for (int32_t t = begin; t < to; t += 16) {
     V::store(scores + t, simd::exp<V>(V::sub(V::load(scores + t), V::broadcast(maximum))));
-    for (int32_t past = count; past < t + 16; ++past) {
+    for (int32_t before = t; before < from; ++before) scores[before] = 0.0f;
+    for (int32_t past = to; past < t + 16; ++past) {
       if (past >= t) scores[past] = 0.0f;
     }
     sum = V::add(sum, V::load(scores + t));
@@ -117,16 +152,9 @@ inline void segment_rows(const AttentionTile& tile, const AttentionRow* rows, in
   alignas(64) float scores[R * kStride];
   const int32_t begin = segment * kSegmentTokens;
   const int32_t first_block = begin / kCacheTokens;
-  int32_t count[R];
-  int32_t most = 0;
-  int32_t least = kSegmentTokens;
-  for (int r = 0; r < R; ++r) {
-    count[r] = visible<V>(rows[r], begin);
-    most = count[r] > most ? count[r] : most;
-    least = count[r] < least ? count[r] : least;
-  }
+  const Visible<V, R> visible(rows, begin);
   const typename V::F scale = V::broadcast(tile.scale);
-  for (int32_t t = 0; t < most; t += 16) {
+  for (int32_t t = visible.first / 16 * 16; t < visible.last; t += 16) {
     typename V::F score[R];
     score_lanes<V, R>(tile, head_base<V>(tile, first_block + t / kCacheTokens), t % kCacheTokens,
                       rows, score);
@@ -135,19 +163,24 @@ inline void segment_rows(const AttentionTile& tile, const AttentionRow* rows, in
     }
   }
   for (int r = 0; r < R; ++r) {
-    if (count[r] > 0) {
-      softmax_weights<V>(scores + static_cast<size_t>(r) * kStride, count[r],
+    if (visible.any(r)) {
+      softmax_weights<V>(scores + static_cast<size_t>(r) * kStride, visible.from[r], visible.to[r],
                          partials + static_cast<size_t>(r) * partial_stride);
     }
   }
-  const int32_t common = least / 2 * 2;  // tokens that all rows see; the rest row by row
+  // Tokens that all rows see go together; those before and after, row by row.
   for (int32_t dim = 0; dim < tile.layout->head_dim; dim += 16) {
     typename V::F acc[R];
-    for (int r = 0; r < R; ++r) acc[r] = V::zero();
-    weigh_values<V, R>(tile, first_block, dim, 0, common, scores, kStride, acc);
     for (int r = 0; r < R; ++r) {
-      if (count[r] == 0) continue;
-      weigh_values<V, 1>(tile, first_block, dim, common, count[r],
+      acc[r] = V::zero();
+      weigh_values<V, 1>(tile, first_block, dim, visible.from[r], visible.before_common(r),
+                         scores + static_cast<size_t>(r) * kStride, kStride, acc + r);
+    }
+    weigh_values<V, R>(tile, first_block, dim, visible.common_from, visible.common_to, scores,
+                       kStride, acc);
+    for (int r = 0; r < R; ++r) {
+      if (!visible.any(r)) continue;
+      weigh_values<V, 1>(tile, first_block, dim, visible.common_to, visible.to[r],
                          scores + static_cast<size_t>(r) * kStride, kStride, acc + r);
       V::store(partials + static_cast<size_t>(r) * partial_stride + 2 + dim, acc[r]);
     }

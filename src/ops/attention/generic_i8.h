@@ -107,31 +107,36 @@ inline void score_lanes_i8(const AttentionTile& tile, const std::byte* head, int
   }
 }
 
-// Weight codes of R rows, as pairs like a query's; zero for keys that a row does not see.
+// Weight codes of R rows, as pairs like a query's; zero for keys that a row does not see. Whole
+// lanes of 16 tokens from `from` on are set; those before stay zero.
 template <class V, int R>
 struct WeightCodes {
   int32_t pairs[R * kSegmentTokens / 2];  // [R][256 / 4][2]
   float scale[R];
 
   // weights [256] of row r, changed in place.
-  void set(const AttentionTile& tile, int32_t first_block, int r, int32_t count, float* weights) {
+  void set(const AttentionTile& tile, int32_t first_block, int r, int32_t from, int32_t to,
+           float* weights) {
     int32_t* row = pairs + r * (kSegmentTokens / 2);
     for (int32_t i = 0; i < kSegmentTokens / 2; ++i) row[i] = 0;
     typename V::F highest = V::zero();
     simd::FiniteCheck<V> finite;
-    for (int32_t t = 0; t < count; t += 16) {
+    const int32_t begin = from / 16 * 16;
+    for (int32_t t = begin; t < to; t += 16) {
       const std::byte* head = head_base<V>(tile, first_block + t / kCacheTokens);
       const float* scales = token_scales<V>(tile, head) + kCacheTokens + t % kCacheTokens;
       V::store(weights + t, V::mul(V::load(weights + t), V::load(scales)));
-      // Scales past the last key are another's or nobody's: NaN among them is not this row's.
-      for (int32_t i = count; i < t + 16; ++i) weights[i] = 0.0f;
+      // Scales before the first and past the last key are another's or nobody's: NaN among them is
+      // not this row's.
+      for (int32_t i = t; i < from; ++i) weights[i] = 0.0f;
+      for (int32_t i = to; i < t + 16; ++i) weights[i] = 0.0f;
       const typename V::F product = V::load(weights + t);
       highest = V::max(highest, product);
       finite.see(product);
     }
     const CodeScale<V> codes(V::maximum(highest), kMaxWeightCode, finite);
     scale[r] = codes.scale;
-    for (int32_t t = 0; t < count; t += 16) {
+    for (int32_t t = begin; t < to; t += 16) {
       alignas(64) int32_t lanes[16];
       store_code_pairs<V>(V::mul(V::load(weights + t), codes.inverse), kMaxWeightCode, lanes);
       for (int32_t q = 0; q < 16; q += 4) {
@@ -142,17 +147,20 @@ struct WeightCodes {
   }
 };
 
-// Weighted values of R rows for the 16 dimensions that begin at `dim`, the segment's first `most`
-// tokens.
+// Weighted values of R rows for the 16 dimensions that begin at `dim`, tokens [from, to) of the
+// segment; `from` is a multiple of 16.
 template <class V, int R>
 inline void weigh_values_i8(const AttentionTile& tile, int32_t first_block, int32_t dim,
-                            int32_t most, const WeightCodes<V, R>& weights, typename V::I* sum) {
+                            int32_t from, int32_t to, const WeightCodes<V, R>& weights,
+                            typename V::I* sum) {
   const int32_t dims = tile.layout->head_dim;
-  for (int32_t begin = 0; begin < most; begin += kCacheTokens) {
-    const std::byte* head = head_base<V>(tile, first_block + begin / kCacheTokens);
-    const auto* values = reinterpret_cast<const uint32_t*>(head + tile.layout->keys_bytes()) + dim;
-    const int32_t end = begin + kCacheTokens < most ? begin + kCacheTokens : most;
-    for (int32_t t = begin; t < end; t += 4, values += dims) {
+  for (int32_t t = from; t < to;) {
+    const int32_t slot = t % kCacheTokens;
+    const std::byte* head = head_base<V>(tile, first_block + t / kCacheTokens);
+    const auto* values =
+        reinterpret_cast<const uint32_t*>(head + tile.layout->keys_bytes()) + slot / 4 * dims + dim;
+    const int32_t end = t - slot + kCacheTokens < to ? t - slot + kCacheTokens : to;
+    for (; t < end; t += 4, values += dims) {
       const typename V::I words = V::load_words(values);
       const typename V::I even = V::even_signed(words);
       const typename V::I odd = V::odd_signed(words);
@@ -172,15 +180,11 @@ inline void segment_rows_i8(const AttentionTile& tile, const AttentionRow* rows,
   alignas(64) float scores[R * kStride];
   const int32_t begin = segment * kSegmentTokens;
   const int32_t first_block = begin / kCacheTokens;
-  int32_t count[R];
-  int32_t most = 0;
-  for (int r = 0; r < R; ++r) {
-    count[r] = visible<V>(rows[r], begin);
-    most = count[r] > most ? count[r] : most;
-  }
-  if (most == 0) return;
+  const Visible<V, R> visible(rows, begin);
+  if (!visible.any()) return;
+  const int32_t first = visible.first / 16 * 16;
   const QueryCodes<V, R> queries(tile, rows);
-  for (int32_t t = 0; t < most; t += 16) {
+  for (int32_t t = first; t < visible.last; t += 16) {
     typename V::F score[R];
     score_lanes_i8<V, R>(tile, head_base<V>(tile, first_block + t / kCacheTokens), t % kCacheTokens,
                          queries, score);
@@ -189,17 +193,18 @@ inline void segment_rows_i8(const AttentionTile& tile, const AttentionRow* rows,
   WeightCodes<V, R> weights;
   for (int r = 0; r < R; ++r) {
     float* row = scores + static_cast<size_t>(r) * kStride;
-    if (count[r] > 0) {
-      softmax_weights<V>(row, count[r], partials + static_cast<size_t>(r) * partial_stride);
+    if (visible.any(r)) {
+      softmax_weights<V>(row, visible.from[r], visible.to[r],
+                         partials + static_cast<size_t>(r) * partial_stride);
     }
-    weights.set(tile, first_block, r, count[r], row);
+    weights.set(tile, first_block, r, visible.from[r], visible.to[r], row);
   }
   for (int32_t dim = 0; dim < tile.layout->head_dim; dim += 16) {
     typename V::I sum[R];
     for (int r = 0; r < R; ++r) sum[r] = V::izero();
-    weigh_values_i8<V, R>(tile, first_block, dim, most, weights, sum);
+    weigh_values_i8<V, R>(tile, first_block, dim, first, visible.last, weights, sum);
     for (int r = 0; r < R; ++r) {
-      if (count[r] == 0) continue;
+      if (!visible.any(r)) continue;
       V::store(partials + static_cast<size_t>(r) * partial_stride + 2 + dim,
                V::mul(V::to_float(sum[r]), V::broadcast(weights.scale[r])));
     }

@@ -18,8 +18,12 @@ struct ElementwiseKernels {
   void (*multiply_scalar)(const float* a, float b, int64_t count, float* out) = nullptr;
   // out[i] = x[i] / (1 + e^−x[i])
   void (*silu)(const float* x, int64_t count, float* out) = nullptr;
-  // out[i] = silu(gate[i]) · up[i]: the bits of silu and multiply one after the other
+  // out[i] = x[i] · Φ(x[i]) by the approximation with tanh
+  void (*gelu_tanh)(const float* x, int64_t count, float* out) = nullptr;
+  // out[i] = activation(gate[i]) · up[i]: the bits of activation and multiply one after the other
   void (*silu_multiply)(const float* gate, const float* up, int64_t count, float* out) = nullptr;
+  void (*gelu_tanh_multiply)(const float* gate, const float* up, int64_t count,
+                             float* out) = nullptr;
 };
 
 std::span<const KernelTable<ElementwiseKernels>> elementwise_kernel_tables();

@@ -44,12 +44,20 @@ struct Elementwise {
   static void silu(const float* x, int64_t count, float* out) {
     for_lanes<V>(x, x, count, out, [](F v, F) { return simd::silu<V>(v); });
   }
+  static void gelu_tanh(const float* x, int64_t count, float* out) {
+    for_lanes<V>(x, x, count, out, [](F v, F) { return simd::gelu_tanh<V>(v); });
+  }
   static void silu_multiply(const float* gate, const float* up, int64_t count, float* out) {
     for_lanes<V>(gate, up, count, out, [](F x, F y) { return V::mul(simd::silu<V>(x), y); });
   }
 
-  static constexpr ElementwiseKernels kKernels = {add,  multiply,     add_scalar, multiply_scalar,
-                                                  silu, silu_multiply};
+  static void gelu_tanh_multiply(const float* gate, const float* up, int64_t count, float* out) {
+    for_lanes<V>(gate, up, count, out, [](F x, F y) { return V::mul(simd::gelu_tanh<V>(x), y); });
+  }
+
+  static constexpr ElementwiseKernels kKernels = {
+      add,  multiply,  add_scalar,    multiply_scalar,
+      silu, gelu_tanh, silu_multiply, gelu_tanh_multiply};
 };
 
 }  // namespace adze::ops::generic

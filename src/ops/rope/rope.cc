@@ -1,12 +1,29 @@
 #include "ops/rope/rope.h"
 
 #include <cmath>
+#include <numbers>
 
 namespace adze::ops {
 
-RopeFrequencies::RopeFrequencies(double theta, int32_t rotary_dim) {
-  for (int32_t i = 0; i < rotary_dim / 2; ++i) {
-    frequencies_.push_back(std::pow(theta, -2.0 * i / rotary_dim));
+namespace {
+
+// The scheme of RopeSettings for one frequency.
+double scaled(double frequency, const RopeSettings& settings) {
+  if (settings.original_context == 0) return frequency / settings.factor;
+  const double turns = settings.original_context * frequency / (2 * std::numbers::pi);
+  if (turns > settings.high_frequency_factor) return frequency;
+  if (turns < settings.low_frequency_factor) return frequency / settings.factor;
+  const double keep = (turns - settings.low_frequency_factor) /
+                      (settings.high_frequency_factor - settings.low_frequency_factor);
+  return keep * frequency + (1 - keep) * frequency / settings.factor;
+}
+
+}  // namespace
+
+RopeFrequencies::RopeFrequencies(const RopeSettings& settings) {
+  for (int32_t i = 0; i < settings.rotary_dim / 2; ++i) {
+    const double frequency = std::pow(settings.theta, -2.0 * i / settings.rotary_dim);
+    frequencies_.push_back(scaled(frequency, settings));
   }
 }
 

@@ -10,10 +10,25 @@
 
 namespace adze::ops {
 
-// Angles per position: frequency i is theta^(−2i / rotary_dim). Immutable, thread-safe.
+// How fast each pair of dimensions turns. Two settings that compare equal give equal angles.
+struct RopeSettings {
+  int32_t rotary_dim = 0;
+  double theta = 10000.0;  // frequency i is theta^(−2i / rotary_dim)
+  // Longer contexts than trained for: frequencies are divided by `factor`. With an original
+  // context, Llama 3.1's scheme: only those whose wavelength is above original_context /
+  // low_frequency_factor are; above original_context / high_frequency_factor a blend.
+  double factor = 1.0;
+  double original_context = 0.0;
+  double low_frequency_factor = 1.0;
+  double high_frequency_factor = 4.0;
+
+  bool operator==(const RopeSettings&) const = default;
+};
+
+// Angles per position. Immutable, thread-safe.
 class RopeFrequencies {
  public:
-  RopeFrequencies(double theta, int32_t rotary_dim);
+  explicit RopeFrequencies(const RopeSettings& settings);
   int32_t rotary_dim() const { return 2 * static_cast<int32_t>(frequencies_.size()); }
   // Writes rotary_dim / 2 cosines, then as many sines, computed in double precision.
   void fill(int64_t position, float* out) const;

@@ -31,4 +31,14 @@ inline typename V::F silu(typename V::F x) {
   return V::div(x, V::add(one, exp<V>(V::sub(V::zero(), x))));
 }
 
+// x · Φ(x) by its usual approximation, 0.5 · x · (1 + tanh u) with u = √(2/π) · (x + 0.044715 · x³)
+// (Hendrycks and Gimpel, 2016). That is x · sigmoid(2u).
+template <class V>
+inline typename V::F gelu_tanh(typename V::F x) {
+  using F = typename V::F;
+  const F one = V::broadcast(1.0f);
+  const F cubic = V::fma(V::mul(V::broadcast(0.044715f), V::mul(x, x)), x, x);
+  return V::div(x, V::add(one, exp<V>(V::mul(cubic, V::broadcast(-1.59576912f)))));
+}
+
 }  // namespace adze::simd

@@ -26,13 +26,20 @@ class AttentionStep final : public Step {
         layout_(context.cache_layout(node)),
         layer_offset_(context.layer_offset(node)),
         group_(static_cast<size_t>(node.integer("group"))),
+        state_(context.graph.state_groups()[group_]),
         query_(node.inputs[0]),
         output_(node.outputs[0]),
         scale_(static_cast<float>(*context.graph.constant(node.inputs[2]))),
         scratch_(context.scratch) {
     heads_ = static_cast<int32_t>(context.graph.value(query_).shape[1].size);
     heads_per_kv_ = heads_ / layout_.kv_heads;
-    max_segments_ = ops::segment_count(context.options.max_context);
+    int64_t reach = context.options.max_context;
+    if (state_.window > 0) {
+      // A tile's rows span up to kMaxAttentionRows positions, from anywhere in a segment on.
+      reach = std::min<int64_t>(
+          reach, int64_t{state_.window} + ops::kMaxAttentionRows + ops::kSegmentTokens);
+    }
+    max_segments_ = ops::segment_of(static_cast<int32_t>(reach)) + 1;
     tile_floats_ = ops::partial_floats(layout_.head_dim) * static_cast<size_t>(max_segments_) *
                    ops::kMaxAttentionRows;
     // Split tiles keep their partial results until all segments are there.
@@ -46,8 +53,7 @@ class AttentionStep final : public Step {
     int32_t segments = 1;
     for (const BatchSequence& sequence : context.batch->sequences) {
       tiles += tile_count(sequence) * layout_.kv_heads;
-      segments =
-          std::max(segments, ops::segment_count(sequence.first_position + sequence.rows - 1));
+      segments = std::max(segments, most_segments(sequence));
     }
     // Every member decides alike: the batch decides.
     if (segments > 1 && tiles < kTilesPerMember * context.members) {
@@ -68,8 +74,16 @@ class AttentionStep final : public Step {
   struct Tile {
     std::array<ops::AttentionRow, ops::kMaxAttentionRows> rows;
     ops::AttentionTile arguments;
-    int32_t segments = 0;  // of its last row
+    int32_t first_segment = 0;  // that its first row sees
+    int32_t segments = 0;       // from there to the last row's
   };
+
+  // At most, of any tile of the sequence.
+  int32_t most_segments(const BatchSequence& sequence) const {
+    return std::min(max_segments_,
+                    ops::segment_of(sequence.first_position + sequence.rows - 1) -
+                        ops::segment_of(state_.first_visible(sequence.first_position)) + 1);
+  }
 
   // Tiles per key head: query rows × heads of a group, in that order.
   int64_t tile_count(const BatchSequence& sequence) const {
@@ -87,15 +101,16 @@ class AttentionStep final : public Step {
       const int64_t row = sequence.first_row + i / heads_per_kv_;
       const int64_t head = int64_t{kv_head} * heads_per_kv_ + i % heads_per_kv_;
       const int64_t at = (row * heads_ + head) * dims;
-      tile.rows[static_cast<size_t>(i - begin)] = {
-          buffer<float>(context, query_) + at,
-          static_cast<int32_t>(sequence.first_position + i / heads_per_kv_),
-          buffer<float>(context, output_) + at};
+      const auto position = static_cast<int32_t>(sequence.first_position + i / heads_per_kv_);
+      tile.rows[static_cast<size_t>(i - begin)] = {buffer<float>(context, query_) + at,
+                                                   state_.first_visible(position), position,
+                                                   buffer<float>(context, output_) + at};
     }
     const auto count = static_cast<size_t>(end - begin);
     tile.arguments = {&layout_, sequence.blocks[group_],          layer_offset_, kv_head,
                       scale_,   std::span(tile.rows).first(count)};
-    tile.segments = ops::segment_count(tile.rows[count - 1].position);
+    tile.first_segment = ops::segment_of(tile.rows[0].first);
+    tile.segments = ops::segment_of(tile.rows[count - 1].position) - tile.first_segment + 1;
   }
 
   // Calls body(tile, its number) for all tiles of the batch.
@@ -116,14 +131,19 @@ class AttentionStep final : public Step {
     const size_t floats = ops::partial_floats(layout_.head_dim);
     for (size_t r = 0; r < tile.arguments.rows.size(); ++r) {
       const ops::AttentionRow& row = tile.rows[r];
-      kernels_.combine(partials + r * floats * static_cast<size_t>(max_segments_), floats,
-                       ops::segment_count(row.position), layout_.head_dim, row.out);
+      const int32_t first = ops::segment_of(row.first);
+      const auto skipped = static_cast<size_t>(first - tile.first_segment);
+      kernels_.combine(partials + (r * static_cast<size_t>(max_segments_) + skipped) * floats,
+                       floats, ops::segment_of(row.position) - first + 1, layout_.head_dim,
+                       row.out);
     }
   }
 
+  // Segment `index` of the tile's own.
   void segment(const Tile& tile, int32_t index, float* partials) const {
     const size_t floats = ops::partial_floats(layout_.head_dim);
-    kernels_.segment(tile.arguments, index, partials + static_cast<size_t>(index) * floats,
+    kernels_.segment(tile.arguments, tile.first_segment + index,
+                     partials + static_cast<size_t>(index) * floats,
                      floats * static_cast<size_t>(max_segments_));
   }
 
@@ -162,6 +182,7 @@ class AttentionStep final : public Step {
   ops::CacheLayout layout_;
   size_t layer_offset_;
   size_t group_;
+  const graph::StateGroup& state_;
   graph::ValueId query_;
   graph::ValueId output_;
   float scale_;

@@ -16,10 +16,10 @@ using graph::Node;
 using graph::NodeId;
 using graph::Value;
 
-RopeTable::RopeTable(double theta, int32_t rotary_dim, int32_t max_rows)
-    : theta_(theta),
-      frequencies_(theta, rotary_dim),
-      values_(static_cast<size_t>(max_rows) * static_cast<size_t>(rotary_dim)) {}
+RopeTable::RopeTable(const ops::RopeSettings& settings, int32_t max_rows)
+    : settings_(settings),
+      frequencies_(settings),
+      values_(static_cast<size_t>(max_rows) * static_cast<size_t>(settings.rotary_dim)) {}
 
 void RopeTable::fill(const graph::RunContext& context) {
   for_each_row(context, [&](const graph::BatchSequence&, int64_t row, int32_t position) {
@@ -28,12 +28,17 @@ void RopeTable::fill(const graph::RunContext& context) {
 }
 
 RopeTable& StepContext::rope_table(const Node& node) const {
-  const double theta = node.real("theta");
-  const auto rotary_dim = static_cast<int32_t>(node.integer("rotary_dim"));
+  const ops::RopeSettings settings = {
+      .rotary_dim = static_cast<int32_t>(node.integer("rotary_dim")),
+      .theta = node.real("theta"),
+      .factor = node.real("factor"),
+      .original_context = node.real("original_context"),
+      .low_frequency_factor = node.real("low_frequency_factor"),
+      .high_frequency_factor = node.real("high_frequency_factor")};
   for (const auto& table : rope_tables) {
-    if (table->theta() == theta && table->rotary_dim() == rotary_dim) return *table;
+    if (table->settings() == settings) return *table;
   }
-  rope_tables.push_back(std::make_unique<RopeTable>(theta, rotary_dim, options.max_rows));
+  rope_tables.push_back(std::make_unique<RopeTable>(settings, options.max_rows));
   return *rope_tables.back();
 }
 
@@ -175,9 +180,6 @@ class CpuProvider final : public graph::Provider {
   void lay_out_state(Graph& graph) const override {
     for (size_t i = 0; i < graph.state_groups().size(); ++i) {
       graph::StateGroup& group = graph.mutable_state_group(static_cast<int32_t>(i));
-      if (group.kind != graph::StateKind::kFullKv) {
-        throw_unsupported("state group {}: windows are not supported on cpu", group.name);
-      }
       const ops::CacheLayout layout{options_.cache_dtype, group.kv_heads, group.head_dim};
       group.layer_block_bytes = layout.block_bytes();
     }

@@ -14,14 +14,23 @@ using graph::RunContext;
 
 constexpr int64_t kRowBlock = 64;  // int8 rows of 1,536 columns: 128 KiB
 
+using GateKernel = decltype(ops::ElementwiseKernels::silu_multiply);
+
+// activation(gate) · up; null where there is no gate.
+GateKernel gate_kernel(const ops::ElementwiseKernels& kernels, std::string_view activation) {
+  if (activation == "silu") return kernels.silu_multiply;
+  if (activation == "gelu_tanh") return kernels.gelu_tanh_multiply;
+  return nullptr;
+}
+
 class LinearStep final : public Step {
  public:
   LinearStep(const StepContext& context, const graph::Node& node)
       : kernels_(ops::linear_kernels(context.cpu.isa)),
-        elementwise_(ops::elementwise_kernels(context.cpu.isa)),
         input_(node.inputs[0]),
         residual_(node.inputs.size() > 1 ? node.inputs[1] : graph::kNoId),
         gated_(!node.text("gate").empty()),
+        gate_(gate_kernel(ops::elementwise_kernels(context.cpu.isa), node.text("gate"))),
         scratch_(context.scratch) {
     const graph::Value& input = context.graph.value(input_);
     quantized_ = input.type == graph::ElementType::kQuantized;
@@ -103,8 +112,8 @@ class LinearStep final : public Step {
     }
   }
 
-  // out = silu(gate) · up, a panel and a block of rows at a time: the member's own part of both
-  // weights.
+  // out = activation(gate) · up, a panel and a block of rows at a time: the member's own part of
+  // both weights.
   void run_gated(const RunContext& context, int64_t rows, Range panels) {
     ops::LinearArguments gate = arguments(context, operands_[0]);
     ops::LinearArguments up = arguments(context, operands_[1]);
@@ -127,17 +136,17 @@ class LinearStep final : public Step {
         const int64_t width = std::min<int64_t>(ops::kPanelRows, channels - channel);
         for (int64_t row = 0; row < gate.last_row - first; ++row) {
           float* at = gate.y + row * channels;
-          elementwise_.silu_multiply(at, up_tile + row * ops::kPanelRows, width, at);
+          gate_(at, up_tile + row * ops::kPanelRows, width, at);
         }
       }
     }
   }
 
   const ops::LinearKernels& kernels_;
-  const ops::ElementwiseKernels& elementwise_;
   graph::ValueId input_;
   graph::ValueId residual_;
   bool gated_;
+  GateKernel gate_;
   const Scratch& scratch_;
   bool quantized_ = false;
   ops::QuantizedLayout layout_;

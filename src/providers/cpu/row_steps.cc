@@ -65,8 +65,9 @@ class NormStep final : public Step {
 
   void run(const RunContext& context) override {
     const auto n = static_cast<int64_t>(weight_.size());
+    const int64_t heads = graph::row_elements(output_.shape) / n;  // 1: the whole row
     const Range share =
-        member_range(row_count(output_, *context.batch), context.member, context.members);
+        member_range(row_count(output_, *context.batch) * heads, context.member, context.members);
     auto* scratch = reinterpret_cast<float*>(scratch_.of_member(context.member));
     for (int64_t row = share.begin; row < share.end; ++row) {
       float* out = quantized_ ? scratch : buffer<float>(context, output_id_) + row * n;
@@ -314,6 +315,11 @@ void copy(const ElementwiseKernels&, const float* a, const float*, float, int64_
   if (a != out && count > 0) std::memcpy(out, a, static_cast<size_t>(count) * sizeof(float));
 }
 
+void gelu_tanh(const ElementwiseKernels& kernels, const float* a, const float*, float,
+               int64_t count, float* out) {
+  kernels.gelu_tanh(a, count, out);
+}
+
 void silu(const ElementwiseKernels& kernels, const float* a, const float*, float, int64_t count,
           float* out) {
   kernels.silu(a, count, out);
@@ -331,8 +337,9 @@ std::unique_ptr<Step> make_row_step(const StepContext& context, const Node& node
   if (op == "kv_write") return std::make_unique<KvWriteStep>(context, node, false);
   if (op == "rope_kv_write") return std::make_unique<KvWriteStep>(context, node, true);
   using Entry = std::pair<std::string_view, ElementwiseStep::Operation>;
-  for (const auto& [name, operation] : {Entry{"add", add}, Entry{"multiply", multiply},
-                                        Entry{"identity", copy}, Entry{"silu", silu}}) {
+  for (const auto& [name, operation] :
+       {Entry{"add", add}, Entry{"multiply", multiply}, Entry{"gelu_tanh", gelu_tanh},
+        Entry{"identity", copy}, Entry{"silu", silu}}) {
     if (op == name) return std::make_unique<ElementwiseStep>(context, node, operation);
   }
   return nullptr;

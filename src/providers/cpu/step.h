@@ -28,10 +28,10 @@ class Step {
 // Cosines and sines for the rows of the current batch; filled before the first step of a run.
 class RopeTable {
  public:
-  RopeTable(double theta, int32_t rotary_dim, int32_t max_rows);
+  RopeTable(const ops::RopeSettings& settings, int32_t max_rows);
 
-  double theta() const { return theta_; }
-  int32_t rotary_dim() const { return frequencies_.rotary_dim(); }
+  const ops::RopeSettings& settings() const { return settings_; }
+  int32_t rotary_dim() const { return settings_.rotary_dim; }
   // The member's share of the batch's rows.
   void fill(const graph::RunContext& context);
   const float* row(int64_t index) const {
@@ -39,7 +39,7 @@ class RopeTable {
   }
 
  private:
-  double theta_;
+  ops::RopeSettings settings_;
   ops::RopeFrequencies frequencies_;
   std::vector<float> values_;
 };
