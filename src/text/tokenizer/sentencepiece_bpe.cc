@@ -71,9 +71,6 @@ std::vector<uint32_t> ranks_by_score(const std::vector<float>& scores) {
 // `symbol_of` maps a text to its symbol, −1 where it has none.
 template <class SymbolOf>
 std::vector<Merge> scored_merges(const Vocabulary& vocabulary, const SymbolOf& symbol_of) {
-  if (vocabulary.scores().empty()) {
-    throw_invalid("vocabulary: SentencePiece needs scores or merges");
-  }
   const std::vector<uint32_t> ranks = ranks_by_score(vocabulary.scores());
   std::vector<Merge> merges;
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
@@ -216,7 +213,9 @@ SentencePieceBpe::SentencePieceBpe(VocabularyData data)
     return symbol == nullptr ? -1 : *symbol;
   };
   const std::vector<Merge> merges =
-      tokens.merges().empty() ? scored_merges(tokens, symbol_of) : listed_merges(tokens);
+      tokens.merges().empty() && !tokens.scores().empty()
+                                        ? scored_merges(tokens, symbol_of)
+                                        : listed_merges(tokens);
   for (const Merge& merge : merges) add_joints(tokens.text(merge.result));
   merges_.emplace(merges);
 }
