@@ -54,8 +54,10 @@ void register_tokenize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("tokenize", "Turn the text on standard input into tokens, or back");
-  command->add_option("-m,--model", options->model,
-                      "A .gguf file (a vocabulary is enough), a tokenizer.json or a folder with one")->required();
+  command
+      ->add_option("-m,--model", options->model,
+                   "A .gguf file (a vocabulary is enough), a tokenizer.json or a folder with one")
+      ->required();
   CLI::Option* ids = command->add_flag("--ids", options->ids,
                                        "One line of ids instead of a table of ids and their bytes");
   command->add_flag("--no-special", options->no_special,

@@ -52,8 +52,8 @@ void read_kind(const gguf::File& file, text::VocabularyData& data) {
     }
     const auto rules = text::pre_tokenizer_named(*name);
     if (!rules) {
-      throw_unsupported("{}: tokenizer.ggml.pre: pre-tokenizer \"{}\" is not supported", file.name(),
-                        printable(*name));
+      throw_unsupported("{}: tokenizer.ggml.pre: pre-tokenizer \"{}\" is not supported",
+                        file.name(), printable(*name));
     }
     data.pre_tokenizer = *rules;
   } else if (model == "llama" || model == "gemma4") {
@@ -97,7 +97,8 @@ text::VocabularyData read_vocabulary(const gguf::File& file) {
   }
   for (const std::string_view key :
        {"tokenizer.ggml.remove_extra_whitespaces", "tokenizer.ggml.add_sep_token"}) {
-    if (file.boolean(key).value_or(false)) throw_unsupported("{}: {} is not supported", file.name(), key);
+    if (file.boolean(key).value_or(false))
+      throw_unsupported("{}: {} is not supported", file.name(), key);
   }
   // What the format leaves unsaid follows llama.cpp, whose format it is.
   const auto id_or = [&](std::string_view key, std::optional<text::TokenId> otherwise) {
@@ -110,7 +111,8 @@ text::VocabularyData read_vocabulary(const gguf::File& file) {
   data.special.eot = token_id(file, "tokenizer.ggml.eot_token_id");
   data.special.eom = token_id(file, "tokenizer.ggml.eom_token_id");
   data.special.padding = token_id(file, "tokenizer.ggml.padding_token_id");
-  data.add_bos = file.boolean("tokenizer.ggml.add_bos_token").value_or(sentencepiece || bos_by_default(file));
+  data.add_bos =
+      file.boolean("tokenizer.ggml.add_bos_token").value_or(sentencepiece || bos_by_default(file));
   data.add_eos = file.boolean("tokenizer.ggml.add_eos_token").value_or(false);
   if (file.boolean("tokenizer.ggml.add_space_prefix").value_or(sentencepiece)) {
     data.space_prefix = text::SpacePrefix::kEvery;

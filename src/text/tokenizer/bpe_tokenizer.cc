@@ -35,8 +35,11 @@ std::vector<TokenId> BpeTokenizer::encode(std::string_view text,
                     kMaxTextBytes);
   }
   const ByteRange whole{0, text.size()};
-  Run run{text, options.parse_special ? options.literal : std::span(&whole, 1),
-          make_encoder(text.size()), {}, {}};
+  Run run{text,
+          options.parse_special ? options.literal : std::span(&whole, 1),
+          make_encoder(text.size()),
+          {},
+          {}};
   if (options.add_special && vocabulary_.add_bos()) {
     run.out.push_back(*vocabulary_.special().bos);
   }

@@ -14,7 +14,8 @@ class CharacterPairs {
  public:
   // For about `expected` different pairs.
   explicit CharacterPairs(size_t expected)
-      : words_(std::bit_ceil(expected / 4 + 64)), shift_(64 - 6 - std::countr_zero(words_.size())) {}
+      : words_(std::bit_ceil(expected / 4 + 64)),
+        shift_(64 - 6 - std::countr_zero(words_.size())) {}
 
   void add(uint32_t first, uint32_t second) {
     const uint64_t bit = bit_of(first, second);

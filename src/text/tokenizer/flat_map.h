@@ -55,8 +55,7 @@ class FlatMap {
 
   // Where the key is or would be put.
   size_t place(uint64_t key) const {
-    auto slot =
-        static_cast<size_t>((key * multiplier_) >> (64 - std::countr_zero(slots_.size())));
+    auto slot = static_cast<size_t>((key * multiplier_) >> (64 - std::countr_zero(slots_.size())));
     while (slots_[slot].key != key && slots_[slot].key != kFree) {
       slot = (slot + 1) & (slots_.size() - 1);
     }

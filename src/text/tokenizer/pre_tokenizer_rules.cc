@@ -8,9 +8,9 @@ namespace {
 
 // The patterns as their models publish them. What Unicode 15 to 17 added to \p{N} is named where
 // digits stand alone, since Debian 12's PCRE2 has the tables of Unicode 14.
-#define ADZE_DIGITS                                                                            \
-  R"([\p{N}\x{10d40}-\x{10d49}\x{116d0}-\x{116e3}\x{11bf0}-\x{11bf9}\x{11de0}-\x{11de9})"      \
-  R"(\x{11f50}-\x{11f59}\x{16130}-\x{16139}\x{16d70}-\x{16d79}\x{16ff4}-\x{16ff6})"            \
+#define ADZE_DIGITS                                                                       \
+  R"([\p{N}\x{10d40}-\x{10d49}\x{116d0}-\x{116e3}\x{11bf0}-\x{11bf9}\x{11de0}-\x{11de9})" \
+  R"(\x{11f50}-\x{11f59}\x{16130}-\x{16139}\x{16d70}-\x{16d79}\x{16ff4}-\x{16ff6})"       \
   R"(\x{1ccf0}-\x{1ccf9}\x{1d2c0}-\x{1d2d3}\x{1e4f0}-\x{1e4f9}\x{1e5f1}-\x{1e5fa}])"
 #define ADZE_WORD_ENDINGS R"((?i:'s|'t|'re|'ve|'m|'ll|'d))"
 #define ADZE_BLANKS R"(\s*[\r\n]+|\s+(?!\S)|\s+)"
@@ -30,14 +30,12 @@ constexpr Pattern kPatterns[] = {
                                           R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|)" ADZE_BLANKS},
     {SplitRule::kQwen35, ADZE_WORD_ENDINGS R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N})"
                                            R"(| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|)" ADZE_BLANKS},
-    {SplitRule::kO200k,
-     R"([^\r\n\p{L}\p{N}]?)" ADZE_CAPITALS "*" ADZE_SMALL "+" ADZE_WORD_ENDINGS
-     R"(?|[^\r\n\p{L}\p{N}]?)" ADZE_CAPITALS "+" ADZE_SMALL "*" ADZE_WORD_ENDINGS
-     R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" ADZE_BLANKS},
+    {SplitRule::kO200k, R"([^\r\n\p{L}\p{N}]?)" ADZE_CAPITALS "*" ADZE_SMALL "+" ADZE_WORD_ENDINGS
+                        R"(?|[^\r\n\p{L}\p{N}]?)" ADZE_CAPITALS "+" ADZE_SMALL "*" ADZE_WORD_ENDINGS
+                        R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" ADZE_BLANKS},
     {SplitRule::kTekken,
-     R"([^\r\n\p{L}\p{N}]?)" ADZE_CAPITALS "*" ADZE_SMALL
-     R"(+|[^\r\n\p{L}\p{N}]?)" ADZE_CAPITALS "+" ADZE_SMALL
-     R"(*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" ADZE_BLANKS},
+     R"([^\r\n\p{L}\p{N}]?)" ADZE_CAPITALS "*" ADZE_SMALL R"(+|[^\r\n\p{L}\p{N}]?)" ADZE_CAPITALS
+     "+" ADZE_SMALL R"(*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" ADZE_BLANKS},
     {SplitRule::kDigit, ADZE_DIGITS},
     {SplitRule::kDigits, ADZE_DIGITS "+"},
     {SplitRule::kDigitTriples, ADZE_DIGITS "{1,3}"},

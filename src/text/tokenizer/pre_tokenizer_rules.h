@@ -38,8 +38,8 @@ inline constexpr size_t kSplitRuleCount = static_cast<size_t>(SplitRule::kBlanks
 
 struct PreTokenizerRules {
   std::vector<SplitRule> splits;  // each applied to the pieces that the one before left
-  bool ignores_merges = false;  // a word that is a token is that token, whatever the merges say
-  bool normalizes_nfc = false;  // text is brought into Unicode's normalization form C first
+  bool ignores_merges = false;    // a word that is a token is that token, whatever the merges say
+  bool normalizes_nfc = false;    // text is brought into Unicode's normalization form C first
 };
 
 // The rules that GGUF's tokenizer.ggml.pre names; nothing for names that are not supported.

@@ -106,9 +106,8 @@ class SentencePieceBpe::CharacterEncoder final : public Encoder {
     for (size_t position = 0; position < text.size();) {
       Character character = next_character(text.substr(position));
       if (character.codepoint == ' ') character.codepoint = kBlankCharacter;
-      const bool joins =
-          tokenizer_.joints_.may_contain(previous, character.codepoint) &&
-          !(tokenizer_.splits_at_blanks_ && character.codepoint == kBlankCharacter);
+      const bool joins = tokenizer_.joints_.may_contain(previous, character.codepoint) &&
+                         !(tokenizer_.splits_at_blanks_ && character.codepoint == kBlankCharacter);
       if (!joins && begin < position) {
         encode_word(text.substr(begin, position - begin), out);
         begin = position;
@@ -212,8 +211,7 @@ SentencePieceBpe::SentencePieceBpe(VocabularyData data)
         character.length == text.size() ? characters_.find(character.codepoint) : nullptr;
     return symbol == nullptr ? -1 : *symbol;
   };
-  const std::vector<Merge> merges =
-      tokens.merges().empty() && !tokens.scores().empty()
+  const std::vector<Merge> merges = tokens.merges().empty() && !tokens.scores().empty()
                                         ? scored_merges(tokens, symbol_of)
                                         : listed_merges(tokens);
   for (const Merge& merge : merges) add_joints(tokens.text(merge.result));

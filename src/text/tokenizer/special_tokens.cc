@@ -30,7 +30,8 @@ Character character_behind(std::string_view text, size_t begin) {
 
 bool inside_a_word(std::string_view text, ByteRange part, ByteRange match) {
   text = text.substr(0, part.end);
-  return is_word_character(character_before(text.substr(part.begin), match.begin - part.begin).codepoint) ||
+  return is_word_character(
+             character_before(text.substr(part.begin), match.begin - part.begin).codepoint) ||
          is_word_character(character_behind(text, match.end).codepoint);
 }
 

@@ -15,7 +15,9 @@ struct Character {
 
 // The character that begins at `position` of `text`, which must be valid UTF-8.
 inline Character decode_utf8(std::string_view text, size_t position) {
-  const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(text[position + i])); };
+  const auto byte = [&](size_t i) {
+    return static_cast<uint32_t>(static_cast<uint8_t>(text[position + i]));
+  };
   const uint32_t lead = byte(0);
   if (lead < 0x80) return {lead, 1};
   if (lead < 0xe0) return {(lead & 0x1f) << 6 | (byte(1) & 0x3f), 2};
@@ -28,10 +30,10 @@ std::string encode_utf8(uint32_t codepoint);
 
 // Classes as bits; a character may have several.
 enum : uint8_t {
-  kLetter = 1,       // \p{L}
-  kNumber = 2,       // \p{N}
-  kBlank = 4,        // \s: White_Space
-  kMark = 8,         // \p{M}
+  kLetter = 1,            // \p{L}
+  kNumber = 2,            // \p{N}
+  kBlank = 4,             // \s: White_Space
+  kMark = 8,              // \p{M}
   kPunctuationMark = 16,  // \p{P}
 };
 

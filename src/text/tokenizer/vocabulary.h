@@ -51,20 +51,20 @@ enum class SpacePrefix : uint8_t {
 // How the text of an added token is found, where that differs from the usual: anywhere, in the text
 // as it was before normalization. The names are those of HF's `tokenizers`.
 struct AddedTokenRules {
-  bool left_strip = false;   // takes the blanks before it along
-  bool right_strip = false;  // … behind it
-  bool single_word = false;  // not inside a word
+  bool left_strip = false;    // takes the blanks before it along
+  bool right_strip = false;   // … behind it
+  bool single_word = false;   // not inside a word
   bool after_others = false;  // looked for in what those without this leave
 };
 
 // What a checkpoint says about its tokenizer, whatever its format.
 struct VocabularyData {
-  std::string model;             // kind: "gpt2" is byte-level BPE, "llama" SentencePiece's BPE
+  std::string model;  // kind: "gpt2" is byte-level BPE, "llama" SentencePiece's BPE
   PreTokenizerRules pre_tokenizer;
   StringTable tokens;            // texts as the checkpoint spells them ("Ġthe"), by id
   std::vector<TokenType> types;  // by id; empty: all normal
   std::map<TokenId, AddedTokenRules> added_rules;  // of added tokens; absent: none
-  std::vector<float> scores;  // by id; empty where the kind has none
+  std::vector<float> scores;                       // by id; empty where the kind has none
   // BPE: "left right", best first. SentencePiece's BPE may have scores instead: then the merge with
   // the best score of its result comes first.
   StringTable merges;

@@ -27,7 +27,8 @@ class WordCache {
   bool get(std::string_view word, std::vector<TokenId>& out) const {
     if (word.size() > kMaxBytes) return false;
     const Entry& entry = entries_[place(word)];
-    if (entry.length != word.size() || std::memcmp(entry.bytes.data(), word.data(), word.size()) != 0) {
+    if (entry.length != word.size() ||
+        std::memcmp(entry.bytes.data(), word.data(), word.size()) != 0) {
       return false;
     }
     out.insert(out.end(), entry.ids.begin(), entry.ids.begin() + entry.count);
