@@ -11,8 +11,7 @@
 #include "apps/cli/console.h"
 #include "apps/cli/model_options.h"
 #include "base/error.h"
-#include "checkpoint/gguf_vocabulary.h"
-#include "formats/gguf/file.h"
+#include "checkpoint/tokenizer_file.h"
 
 namespace adze::cli {
 namespace {
@@ -25,7 +24,7 @@ struct Options {
 };
 
 void tokenize(const Options& options) {
-  const auto tokenizer = checkpoint::open_tokenizer(gguf::File::open(options.model));
+  const auto tokenizer = checkpoint::open_tokenizer_file(options.model);
   const std::string input = read_stdin(text::kMaxTextBytes);
   if (options.decode) {
     write_stdout(
@@ -55,7 +54,10 @@ void register_tokenize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("tokenize", "Turn the text on standard input into tokens, or back");
-  command->add_option("-m,--model", options->model, "A .gguf file")->required();
+  command
+      ->add_option("-m,--model", options->model,
+                   "A .gguf file (a vocabulary is enough), a tokenizer.json or a folder with one")
+      ->required();
   CLI::Option* ids = command->add_flag("--ids", options->ids,
                                        "One line of ids instead of a table of ids and their bytes");
   command->add_flag("--no-special", options->no_special,

@@ -40,12 +40,43 @@ std::optional<text::TokenId> token_id(const gguf::File& file, std::string_view k
   return static_cast<text::TokenId>(*id);
 }
 
+// The names of GGUF's kinds of tokenizers that this program has.
+void read_kind(const gguf::File& file, text::VocabularyData& data) {
+  const std::string_view model = file.require_text("tokenizer.ggml.model");
+  if (model == "gpt2") {
+    data.model = "gpt2";
+    const auto name = file.text("tokenizer.ggml.pre");
+    if (!name) {
+      throw_unsupported("{}: tokenizer.ggml.pre is missing: how text is split is not known",
+                        file.name());
+    }
+    const auto rules = text::pre_tokenizer_named(*name);
+    if (!rules) {
+      throw_unsupported("{}: tokenizer.ggml.pre: pre-tokenizer \"{}\" is not supported",
+                        file.name(), printable(*name));
+    }
+    data.pre_tokenizer = *rules;
+  } else if (model == "llama" || model == "gemma4") {
+    // Gemma 4 has SentencePiece's spelling with listed merges.
+    data.model = "llama";
+  } else {
+    throw_unsupported("{}: tokenizer.ggml.model \"{}\" is not supported", file.name(),
+                      printable(model));
+  }
+}
+
+// Pre-tokenizers whose models begin every text with bos, which early files left unsaid.
+bool bos_by_default(const gguf::File& file) {
+  const std::string_view pre = file.text("tokenizer.ggml.pre").value_or("");
+  return pre == "llama-bpe" || pre == "llama3" || pre == "llama-v3" || pre == "tekken";
+}
+
 }  // namespace
 
 text::VocabularyData read_vocabulary(const gguf::File& file) {
   text::VocabularyData data;
-  data.model = file.require_text("tokenizer.ggml.model");
-  data.pre_tokenizer = file.text("tokenizer.ggml.pre").value_or("");
+  read_kind(file, data);
+  const bool sentencepiece = data.model == "llama";
   const StringTable* tokens = file.strings("tokenizer.ggml.tokens");
   if (tokens == nullptr) file.missing("tokenizer.ggml.tokens");
   data.tokens = *tokens;
@@ -59,18 +90,33 @@ text::VocabularyData read_vocabulary(const gguf::File& file) {
   }
   if (const StringTable* merges = file.strings("tokenizer.ggml.merges")) {
     data.merges = *merges;
-  } else if (data.model == "gpt2") {
+  } else if (!sentencepiece) {
     file.missing("tokenizer.ggml.merges");  // byte-pair encoding without them takes text apart
+  } else if (data.scores.empty()) {
+    file.missing("tokenizer.ggml.scores");
   }
-  data.special.bos = token_id(file, "tokenizer.ggml.bos_token_id");
-  data.special.eos = token_id(file, "tokenizer.ggml.eos_token_id");
+  for (const std::string_view key :
+       {"tokenizer.ggml.remove_extra_whitespaces", "tokenizer.ggml.add_sep_token"}) {
+    if (file.boolean(key).value_or(false))
+      throw_unsupported("{}: {} is not supported", file.name(), key);
+  }
+  // What the format leaves unsaid follows llama.cpp, whose format it is.
+  const auto id_or = [&](std::string_view key, std::optional<text::TokenId> otherwise) {
+    const auto id = token_id(file, key);
+    return id || !sentencepiece ? id : otherwise;
+  };
+  data.special.bos = id_or("tokenizer.ggml.bos_token_id", 1);
+  data.special.eos = id_or("tokenizer.ggml.eos_token_id", 2);
+  data.special.unknown = id_or("tokenizer.ggml.unknown_token_id", 0);
   data.special.eot = token_id(file, "tokenizer.ggml.eot_token_id");
   data.special.eom = token_id(file, "tokenizer.ggml.eom_token_id");
-  data.special.unknown = token_id(file, "tokenizer.ggml.unknown_token_id");
   data.special.padding = token_id(file, "tokenizer.ggml.padding_token_id");
-  data.add_bos = file.boolean("tokenizer.ggml.add_bos_token").value_or(false);
+  data.add_bos =
+      file.boolean("tokenizer.ggml.add_bos_token").value_or(sentencepiece || bos_by_default(file));
   data.add_eos = file.boolean("tokenizer.ggml.add_eos_token").value_or(false);
-  data.add_space_prefix = file.boolean("tokenizer.ggml.add_space_prefix").value_or(false);
+  if (file.boolean("tokenizer.ggml.add_space_prefix").value_or(sentencepiece)) {
+    data.space_prefix = text::SpacePrefix::kEvery;
+  }
   return data;
 }
 

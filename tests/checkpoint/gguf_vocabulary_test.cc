@@ -103,7 +103,7 @@ TEST(GgufVocabulary, ReadsEveryKey) {
   metadata.boolean("tokenizer.ggml.add_bos_token", true);
   const text::VocabularyData data = read_vocabulary(metadata.file());
   EXPECT_EQ(data.model, "gpt2");
-  EXPECT_EQ(data.pre_tokenizer, "gpt-2");
+  EXPECT_EQ(data.pre_tokenizer.splits, std::vector{text::SplitRule::kGpt2});
   ASSERT_EQ(data.tokens.size(), kTokens.size());
   for (size_t i = 0; i < kTokens.size(); ++i) EXPECT_EQ(data.tokens[i], kTokens[i]);
   EXPECT_EQ(data.types[1], text::TokenType::kControl);
@@ -150,11 +150,16 @@ TEST(GgufVocabulary, NamesFileAndKeyOfWhatIsWrong) {
 }
 
 TEST(GgufVocabulary, AnUnknownPreTokenizerIsUnsupported) {
-  Metadata metadata;
-  metadata.text("tokenizer.ggml.model", "gpt2");
-  metadata.texts("tokenizer.ggml.tokens", kTokens);
-  metadata.texts("tokenizer.ggml.merges", {});
-  EXPECT_THAT(message_of(metadata, ErrorKind::kUnsupported), HasSubstr("pre-tokenizer \"\""));
+  const auto with_pre = [](const char* name) {
+    Metadata metadata;
+    metadata.text("tokenizer.ggml.model", "gpt2");
+    if (name != nullptr) metadata.text("tokenizer.ggml.pre", name);
+    metadata.texts("tokenizer.ggml.tokens", kTokens);
+    metadata.texts("tokenizer.ggml.merges", {});
+    return message_of(metadata, ErrorKind::kUnsupported);
+  };
+  EXPECT_THAT(with_pre(nullptr), HasSubstr("tokenizer.ggml.pre is missing"));
+  EXPECT_THAT(with_pre("klingon"), HasSubstr("pre-tokenizer \"klingon\""));
 }
 
 }  // namespace

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <array>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <memory>
 
+#include "text/tokenizer/bpe_tokenizer.h"
 #include "text/tokenizer/merge_table.h"
 #include "text/tokenizer/pre_tokenizer.h"
-#include "text/tokenizer/special_tokens.h"
-#include "text/tokenizer/tokenizer.h"
 
 namespace adze::text {
 
@@ -22,27 +19,19 @@ namespace adze::text {
 // A byte for which the vocabulary has no token leaves no trace (as there): SmolLM2's lacks 21
 // bytes, of which 8 occur in UTF-8 (six control characters, and 0xf1 and 0xf2 that begin unassigned
 // planes).
-class ByteLevelBpe final : public Tokenizer {
+class ByteLevelBpe final : public BpeTokenizer {
  public:
   // Throws as make_tokenizer() says.
   explicit ByteLevelBpe(VocabularyData data);
 
-  std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options) const override;
-  std::string_view token_bytes(TokenId id) const override;
-  const Vocabulary& vocabulary() const override { return vocabulary_; }
+ protected:
+  std::unique_ptr<Encoder> make_encoder(size_t bytes) const override;
 
  private:
-  struct Work;  // of one call to encode()
-  void encode_plain(std::string_view text, Work& work) const;
-  void encode_valid(std::string_view text, Work& work) const;
-  void encode_word(std::string_view word, Work& work) const;
-  std::optional<TokenId> whole_word(std::string_view word) const;
+  class WordEncoder;
 
-  Vocabulary vocabulary_;
   PreTokenizer pre_tokenizer_;
   MergeTable merges_;
-  SpecialTokenMatcher added_;
-  StringTable bytes_;                  // what each token stands for
   std::array<TokenId, 256> byte_ids_;  // −1: the vocabulary has no token for this byte
 };
 

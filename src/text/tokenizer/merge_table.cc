@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 #include <queue>
-#include <random>
 #include <string>
 
 #include "base/error.h"
@@ -25,57 +23,48 @@ TokenId token_of(const Vocabulary& vocabulary, size_t merge, std::string_view te
   return *id;
 }
 
-uint64_t random_odd() {
-  std::random_device random;
-  return (static_cast<uint64_t>(random()) << 32 | random()) | 1;
+constexpr uint32_t kNoRank = UINT32_MAX;
+
+uint64_t key_of(TokenId left, TokenId right) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
 }
 
 }  // namespace
 
-MergeTable::MergeTable(const Vocabulary& vocabulary) : multiplier_(random_odd()) {
-  const StringTable& merges = vocabulary.merges();
-  if (merges.size() >= kNoRank) throw_invalid("vocabulary: {} merges are too many", merges.size());
-  slots_.resize(std::bit_ceil(merges.size() * 2 + 2));
-  results_.reserve(merges.size());
+std::vector<Merge> listed_merges(const Vocabulary& vocabulary) {
+  const StringTable& texts = vocabulary.merges();
+  if (texts.size() >= kNoRank) throw_invalid("vocabulary: {} merges are too many", texts.size());
+  std::vector<Merge> merges;
+  merges.reserve(texts.size());
   std::string joined;
-  for (size_t i = 0; i < merges.size(); ++i) {
-    const std::string_view merge = merges[i];
-    // Parts contain no blank (byte-level spelling has none), but the first may begin with one in
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::string_view text = texts[i];
+    // Parts contain no blank (in the spellings of both kinds), but the first may begin with one in
     // other spellings.
-    const size_t blank = merge.find(' ', 1);
-    if (blank == std::string_view::npos || blank + 1 == merge.size()) {
-      throw_invalid("vocabulary: merge {} (\"{}\") is not two parts", i, printable(merge));
+    const size_t blank = text.find(' ', 1);
+    if (blank == std::string_view::npos || blank + 1 == text.size()) {
+      throw_invalid("vocabulary: merge {} (\"{}\") is not two parts", i, printable(text));
     }
-    const std::string_view left = merge.substr(0, blank);
-    const std::string_view right = merge.substr(blank + 1);
+    const std::string_view left = text.substr(0, blank);
+    const std::string_view right = text.substr(blank + 1);
     joined.assign(left).append(right);
-    results_.push_back(token_of(vocabulary, i, joined));
-    insert(token_of(vocabulary, i, left), token_of(vocabulary, i, right), static_cast<uint32_t>(i));
+    merges.push_back({token_of(vocabulary, i, left), token_of(vocabulary, i, right),
+                      token_of(vocabulary, i, joined), static_cast<uint32_t>(i)});
+  }
+  return merges;
+}
+
+MergeTable::MergeTable(std::span<const Merge> merges) {
+  merges_.reserve(merges.size());
+  for (const Merge& merge : merges) {
+    assert(merge.rank != kNoRank);
+    merges_.set(key_of(merge.left, merge.right), {merge.rank, merge.result});
   }
 }
 
-size_t MergeTable::slot_of(TokenId left, TokenId right) const {
-  const uint64_t pair =
-      (static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32) | static_cast<uint32_t>(right);
-  // The top bits of a product by a secret odd number: a file cannot choose merges that collide
-  // (Dietzfelbinger et al., "A reliable randomized algorithm for the closest-pair problem", 1997).
-  return static_cast<size_t>((pair * multiplier_) >> (64 - std::countr_zero(slots_.size())));
-}
-
-void MergeTable::insert(TokenId left, TokenId right, uint32_t rank) {
-  size_t slot = slot_of(left, right);
-  while (slots_[slot].left >= 0 && (slots_[slot].left != left || slots_[slot].right != right)) {
-    slot = (slot + 1) & (slots_.size() - 1);
-  }
-  slots_[slot] = {left, right, rank};
-}
-
-uint32_t MergeTable::rank_of(TokenId left, TokenId right) const {
-  for (size_t slot = slot_of(left, right); slots_[slot].left >= 0;
-       slot = (slot + 1) & (slots_.size() - 1)) {
-    if (slots_[slot].left == left && slots_[slot].right == right) return slots_[slot].rank;
-  }
-  return kNoRank;
+MergeTable::Found MergeTable::find(TokenId left, TokenId right) const {
+  const Found* found = merges_.find(key_of(left, right));
+  return found == nullptr ? Found{} : *found;
 }
 
 uint64_t MergeTable::apply(std::vector<TokenId>& symbols) const {
@@ -85,19 +74,26 @@ uint64_t MergeTable::apply(std::vector<TokenId>& symbols) const {
 
 uint64_t MergeTable::apply_short(std::vector<TokenId>& symbols) const {
   std::array<uint32_t, kShortWord> ranks;  // of the pair that begins here
+  std::array<TokenId, kShortWord> results;
+  const auto look_up = [&](size_t i) {
+    const Found found = find(symbols[i], symbols[i + 1]);
+    ranks[i] = found.rank;
+    results[i] = found.result;
+  };
   size_t pairs = symbols.size() - 1;
-  for (size_t i = 0; i < pairs; ++i) ranks[i] = rank_of(symbols[i], symbols[i + 1]);
+  for (size_t i = 0; i < pairs; ++i) look_up(i);
   uint64_t steps = pairs;
   while (pairs > 0) {
     const auto best = std::min_element(ranks.begin(), ranks.begin() + pairs);
     if (*best == kNoRank) break;
     const auto at = static_cast<size_t>(best - ranks.begin());
-    symbols[at] = results_[*best];
+    symbols[at] = results[at];
     symbols.erase(symbols.begin() + static_cast<ptrdiff_t>(at) + 1);
     std::copy(ranks.begin() + at + 1, ranks.begin() + pairs, ranks.begin() + at);
+    std::copy(results.begin() + at + 1, results.begin() + pairs, results.begin() + at);
     --pairs;
-    if (at > 0) ranks[at - 1] = rank_of(symbols[at - 1], symbols[at]);
-    if (at < pairs) ranks[at] = rank_of(symbols[at], symbols[at + 1]);
+    if (at > 0) look_up(at - 1);
+    if (at < pairs) look_up(at);
     steps += 2;
   }
   return steps;
@@ -109,6 +105,7 @@ uint64_t MergeTable::apply_long(std::vector<TokenId>& symbols) const {
     uint32_t position;
     TokenId left;  // what stood there when it was noted: a candidate out of date is dropped
     TokenId right;
+    TokenId result;
     bool operator<(const Candidate& other) const {  // the best on top of the queue
       return rank != other.rank ? rank > other.rank : position > other.position;
     }
@@ -119,18 +116,22 @@ uint64_t MergeTable::apply_long(std::vector<TokenId>& symbols) const {
   std::vector<uint32_t> next(count);
   std::vector<uint32_t> previous(count);
   std::vector<Candidate> candidates;
+  const auto candidate = [&](uint32_t left, uint32_t right) {
+    const Found found = find(symbols[left], symbols[right]);
+    return Candidate{found.rank, left, symbols[left], symbols[right], found.result};
+  };
   uint64_t steps = count;
   for (uint32_t i = 0; i < count; ++i) {
     next[i] = i + 1;
     previous[i] = i - 1;
     if (i + 1 == count) break;
-    const uint32_t rank = rank_of(symbols[i], symbols[i + 1]);
-    if (rank != kNoRank) candidates.push_back({rank, i, symbols[i], symbols[i + 1]});
+    const Candidate noted = candidate(i, i + 1);
+    if (noted.rank != kNoRank) candidates.push_back(noted);
   }
   std::priority_queue<Candidate> queue(std::less<Candidate>{}, std::move(candidates));
   const auto note = [&](uint32_t left) {
-    const uint32_t rank = rank_of(symbols[left], symbols[next[left]]);
-    if (rank != kNoRank) queue.push({rank, left, symbols[left], symbols[next[left]]});
+    const Candidate noted = candidate(left, next[left]);
+    if (noted.rank != kNoRank) queue.push(noted);
     ++steps;
   };
   while (!queue.empty()) {
@@ -140,7 +141,7 @@ uint64_t MergeTable::apply_long(std::vector<TokenId>& symbols) const {
     const uint32_t at = best.position;
     const uint32_t absorbed = next[at];
     if (symbols[at] != best.left || absorbed == count || symbols[absorbed] != best.right) continue;
-    symbols[at] = results_[best.rank];
+    symbols[at] = best.result;
     symbols[absorbed] = kGone;
     next[at] = next[absorbed];
     if (next[at] != count) {

@@ -2,20 +2,33 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <vector>
 
+#include "text/tokenizer/flat_map.h"
 #include "text/tokenizer/vocabulary.h"
 
 namespace adze::text {
 
+// Two neighbours that become one symbol. Symbols are token ids, or what else the maker of the table
+// numbers.
+struct Merge {
+  TokenId left;
+  TokenId right;
+  TokenId result;
+  uint32_t rank;  // low ones first; several may be equal. Not UINT32_MAX
+};
+
+// The merges that the vocabulary lists. As in the original (HF tokenizers) a merge whose parts or
+// result are no tokens throws Error{kInvalidInput}, and so does an empty part.
+std::vector<Merge> listed_merges(const Vocabulary& vocabulary);
+
 // Immutable, hence safe to use from several threads.
 class MergeTable {
  public:
-  // From the vocabulary's merges, best first; of equal ones the last counts. As in the original (HF
-  // tokenizers) a merge whose parts or result are no tokens throws Error{kInvalidInput}, and so
-  // does an empty part.
-  explicit MergeTable(const Vocabulary& vocabulary);
+  // Of those with equal parts the last counts. A result must have the length of its parts together
+  // in some measure that is positive for every symbol: then no merge can go on for ever.
+  explicit MergeTable(std::span<const Merge> merges);
 
   // Joins neighbours until no merge applies: always the pair with the best rank, leftmost first
   // (Sennrich et al., "Neural machine translation of rare words with subword units", 2016). n
@@ -24,24 +37,15 @@ class MergeTable {
   uint64_t apply(std::vector<TokenId>& symbols) const;
 
  private:
-  struct Slot {
-    TokenId left = -1;  // −1: free
-    TokenId right = 0;
-    uint32_t rank = 0;
+  struct Found {
+    uint32_t rank = UINT32_MAX;  // the default: the pair has no merge
+    TokenId result = 0;
   };
-
-  size_t slot_of(TokenId left, TokenId right) const;
-  void insert(TokenId left, TokenId right, uint32_t rank);
-  // kNoRank where the pair has no merge.
-  uint32_t rank_of(TokenId left, TokenId right) const;
+  Found find(TokenId left, TokenId right) const;
   uint64_t apply_short(std::vector<TokenId>& symbols) const;
   uint64_t apply_long(std::vector<TokenId>& symbols) const;
 
-  static constexpr uint32_t kNoRank = UINT32_MAX;
-
-  uint64_t multiplier_;           // of the hash
-  std::vector<Slot> slots_;       // open addressing with linear probing, a power of two
-  std::vector<TokenId> results_;  // by rank
+  FlatMap<Found> merges_;
 };
 
 }  // namespace adze::text

@@ -3,61 +3,16 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include <array>
 #include <cassert>
 #include <cstdint>
 #include <span>
 #include <string>
 
 #include "base/error.h"
+#include "text/tokenizer/split_scanner.h"
 
 namespace adze::text {
-
-struct PreTokenizerRules {
-  std::string_view name;
-  // Applied one after another, each to the pieces that the one before left; a match is a piece, and
-  // so is what lies between matches. Empty patterns fill the array.
-  std::array<std::string_view, 2> patterns;
-  bool ignores_merges = false;
-  bool normalizes_nfc = false;
-};
-
 namespace {
-
-// The patterns as their models publish them, blanks in Unicode's sense (see with_unicode_blanks).
-// What Unicode 15 to 17 added to \p{N} is named, since Debian 12's PCRE2 has the tables of
-// Unicode 14.
-constexpr std::string_view kDigit =
-    R"([\p{N}\x{10d40}-\x{10d49}\x{116d0}-\x{116e3}\x{11bf0}-\x{11bf9}\x{11de0}-\x{11de9})"
-    R"(\x{11f50}-\x{11f59}\x{16130}-\x{16139}\x{16d70}-\x{16d79}\x{16ff4}-\x{16ff6})"
-    R"(\x{1ccf0}-\x{1ccf9}\x{1d2c0}-\x{1d2d3}\x{1e4f0}-\x{1e4f9}\x{1e5f1}-\x{1e5fa}])";
-constexpr std::string_view kGpt2 =
-    R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kLlama3 =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
-    R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kQwen2 = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})"
-                                    R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kO200k =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
-    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
-    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-
-constexpr PreTokenizerRules kRules[] = {
-    {.name = "smollm", .patterns = {kDigit, kGpt2}},
-    {.name = "starcoder", .patterns = {kDigit, kGpt2}},
-    {.name = "gpt-2", .patterns = {kGpt2}},
-    {.name = "llama-bpe", .patterns = {kLlama3}, .ignores_merges = true},
-    {.name = "qwen2", .patterns = {kQwen2}, .normalizes_nfc = true},
-    {.name = "gpt-4o", .patterns = {kO200k}},
-};
-
-const PreTokenizerRules& rules_named(std::string_view name) {
-  for (const PreTokenizerRules& rules : kRules) {
-    if (rules.name == name) return rules;
-  }
-  throw_unsupported("tokenizer: pre-tokenizer \"{}\" is not supported", printable(name));
-}
 
 // PCRE2's \s has U+180E, which Unicode no longer counts as a blank and other engines do not match:
 // \s and \S are replaced by Unicode's White_Space.
@@ -151,16 +106,20 @@ PreTokenizer::State::State() : match_(std::make_unique<Match>()) {
 
 PreTokenizer::State::~State() = default;
 
-PreTokenizer::PreTokenizer(std::string_view name) : rules_(&rules_named(name)) {
-  for (const std::string_view pattern : rules_->patterns) {
-    if (!pattern.empty()) stages_.push_back(std::make_unique<Pattern>(pattern));
+struct PreTokenizer::Stage {
+  SplitScanner scanner;  // null: the pattern
+  std::unique_ptr<const Pattern> pattern;
+};
+
+PreTokenizer::PreTokenizer(std::span<const SplitRule> splits) {
+  for (const SplitRule rule : splits) {
+    const SplitScanner scanner = split_scanner(rule);
+    stages_.push_back(
+        {scanner, scanner ? nullptr : std::make_unique<const Pattern>(split_pattern(rule))});
   }
 }
 
 PreTokenizer::~PreTokenizer() = default;
-
-bool PreTokenizer::ignores_merges() const { return rules_->ignores_merges; }
-bool PreTokenizer::normalizes_nfc() const { return rules_->normalizes_nfc; }
 
 void PreTokenizer::split(std::string_view text, State& state,
                          const std::function<void(std::string_view)>& word) const {
@@ -173,9 +132,12 @@ void PreTokenizer::split_stage(size_t stage, std::string_view text, State::Match
     word(text);
     return;
   }
+  const Stage& rule = stages_[stage];
   size_t position = 0;
   while (position < text.size()) {
-    const std::string_view match = matcher.find(*stages_[stage], text, position);
+    const std::string_view match = rule.scanner != nullptr
+                                       ? rule.scanner(text, position)
+                                       : matcher.find(*rule.pattern, text, position);
     const auto begin = static_cast<size_t>(match.data() - text.data());
     if (begin > position) {
       split_stage(stage + 1, text.substr(position, begin - position), matcher, word);

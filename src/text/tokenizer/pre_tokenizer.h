@@ -3,18 +3,19 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
-namespace adze::text {
+#include "text/tokenizer/pre_tokenizer_rules.h"
 
-struct PreTokenizerRules;
+namespace adze::text {
 
 // Immutable, hence safe to use from several threads.
 class PreTokenizer {
  public:
-  // `name` as GGUF's tokenizer.ggml.pre spells it. Throws Error{kUnsupported} where it is unknown.
-  explicit PreTokenizer(std::string_view name);
+  // The splits follow one another. Without any the whole text is one word.
+  explicit PreTokenizer(std::span<const SplitRule> splits);
   ~PreTokenizer();
   PreTokenizer(const PreTokenizer&) = delete;
   PreTokenizer& operator=(const PreTokenizer&) = delete;
@@ -38,18 +39,13 @@ class PreTokenizer {
   void split(std::string_view text, State& state,
              const std::function<void(std::string_view)>& word) const;
 
-  // A word that is a token as it stands is taken as that token, whatever the merges say.
-  bool ignores_merges() const;
-  // Text is to be brought into Unicode's normalization form C first.
-  bool normalizes_nfc() const;
-
  private:
   class Pattern;
+  struct Stage;
   void split_stage(size_t stage, std::string_view text, State::Match& matcher,
                    const std::function<void(std::string_view)>& word) const;
 
-  const PreTokenizerRules* rules_;
-  std::vector<std::unique_ptr<Pattern>> stages_;
+  std::vector<Stage> stages_;
 };
 
 }  // namespace adze::text

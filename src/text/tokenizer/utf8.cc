@@ -61,4 +61,17 @@ size_t utf8_valid_prefix(std::string_view bytes) {
   return position;
 }
 
+std::string replace_invalid_utf8(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const size_t valid = utf8_valid_prefix(bytes);
+    text += bytes.substr(0, valid);
+    bytes.remove_prefix(valid);
+    if (bytes.empty()) break;
+    text += kReplacementCharacter;
+    bytes.remove_prefix(utf8_step(bytes).length);
+  }
+  return text;
+}
+
 }  // namespace adze::text

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace adze::text {
@@ -26,5 +27,8 @@ Utf8Step utf8_step(std::string_view bytes);
 size_t utf8_valid_prefix(std::string_view bytes);
 
 inline constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";
+
+// The text with U+FFFD for each maximal subpart that is not UTF-8.
+std::string replace_invalid_utf8(std::string_view bytes);
 
 }  // namespace adze::text

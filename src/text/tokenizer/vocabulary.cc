@@ -1,6 +1,7 @@
 #include "text/tokenizer/vocabulary.h"
 
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -38,6 +39,9 @@ void validate(const VocabularyData& data) {
       throw_invalid("vocabulary: token {} has {} bytes, more than the limit of {}", i,
                     data.tokens[i].size(), kMaxTokenBytes);
     }
+  }
+  for (size_t i = 0; i < data.scores.size(); ++i) {
+    if (std::isnan(data.scores[i])) throw_invalid("vocabulary: the score of token {} is NaN", i);
   }
   check_id(data.special.bos, "bos", count);
   check_id(data.special.eos, "eos", count);

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/string_table.h"
+#include "text/tokenizer/pre_tokenizer_rules.h"
 
 namespace adze::text {
 
@@ -39,19 +41,43 @@ struct SpecialIds {
   std::optional<TokenId> padding;
 };
 
+// Where a blank is put before plain text, so that a first word is spelled like the others.
+enum class SpacePrefix : uint8_t {
+  kNever,
+  kFirst,  // where the text does not begin with an added token
+  kEvery,  // behind each added token too
+};
+
+// How the text of an added token is found, where that differs from the usual: anywhere, in the text
+// as it was before normalization. The names are those of HF's `tokenizers`.
+struct AddedTokenRules {
+  bool left_strip = false;    // takes the blanks before it along
+  bool right_strip = false;   // … behind it
+  bool single_word = false;   // not inside a word
+  bool after_others = false;  // looked for in what those without this leave
+};
+
 // What a checkpoint says about its tokenizer, whatever its format.
 struct VocabularyData {
-  std::string model;             // kind of tokenizer: "gpt2" is byte-level BPE
-  std::string pre_tokenizer;     // name of the splitting rules: "smollm"
+  std::string model;  // kind: "gpt2" is byte-level BPE, "llama" SentencePiece's BPE
+  PreTokenizerRules pre_tokenizer;
   StringTable tokens;            // texts as the checkpoint spells them ("Ġthe"), by id
   std::vector<TokenType> types;  // by id; empty: all normal
-  std::vector<float> scores;     // by id; empty where the kind has none
-  StringTable merges;            // BPE: "left right", best first
+  std::map<TokenId, AddedTokenRules> added_rules;  // of added tokens; absent: none
+  std::vector<float> scores;                       // by id; empty where the kind has none
+  // BPE: "left right", best first. SentencePiece's BPE may have scores instead: then the merge with
+  // the best score of its result comes first.
+  StringTable merges;
   SpecialIds special;
-  bool add_bos = false;           // encode() begins with bos where specials are asked for
-  bool add_eos = false;           // … and ends with eos
-  bool add_space_prefix = false;  // a blank is put before the text
+  bool add_bos = false;  // encode() begins with bos where specials are asked for
+  bool add_eos = false;  // … and ends with eos
+  SpacePrefix space_prefix = SpacePrefix::kNever;
+  bool space_prefix_once = false;  // none before a text that begins with a blank
+  bool fuse_unknown = true;        // SentencePiece: a run of unknown characters is one token
 };
+
+// What SentencePiece spells a blank as: U+2581.
+inline constexpr std::string_view kSentencePieceBlank = "\xe2\x96\x81";
 
 // A token longer than this is refused; real ones have at most a few hundred bytes.
 inline constexpr size_t kMaxTokenBytes = 64 << 10;
@@ -60,8 +86,8 @@ inline constexpr size_t kMaxTokenBytes = 64 << 10;
 class Vocabulary {
  public:
   // Throws Error{kInvalidInput}: no tokens or more than 2³¹ − 1, lengths of the arrays that differ,
-  // a token above kMaxTokenBytes, a special id out of range, add_bos without a bos (or add_eos
-  // without an eos).
+  // a token above kMaxTokenBytes, a score that is not a number, a special id out of range, add_bos
+  // without a bos (or add_eos without an eos).
   explicit Vocabulary(VocabularyData data);
 
   int32_t size() const { return static_cast<int32_t>(data_.tokens.size()); }
@@ -76,13 +102,19 @@ class Vocabulary {
   std::optional<TokenId> find(std::string_view text) const;
 
   const std::string& model() const { return data_.model; }
-  const std::string& pre_tokenizer() const { return data_.pre_tokenizer; }
+  const PreTokenizerRules& pre_tokenizer() const { return data_.pre_tokenizer; }
   const StringTable& merges() const { return data_.merges; }
   const std::vector<float>& scores() const { return data_.scores; }
   const SpecialIds& special() const { return data_.special; }
   bool add_bos() const { return data_.add_bos; }
   bool add_eos() const { return data_.add_eos; }
-  bool add_space_prefix() const { return data_.add_space_prefix; }
+  SpacePrefix space_prefix() const { return data_.space_prefix; }
+  bool space_prefix_once() const { return data_.space_prefix_once; }
+  bool fuse_unknown() const { return data_.fuse_unknown; }
+  AddedTokenRules added_rules(TokenId id) const {
+    const auto found = data_.added_rules.find(id);
+    return found == data_.added_rules.end() ? AddedTokenRules{} : found->second;
+  }
   // Generation ends with eos, eot or eom.
   bool ends_generation(TokenId id) const {
     return id == data_.special.eos || id == data_.special.eot || id == data_.special.eom;

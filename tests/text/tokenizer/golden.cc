@@ -13,7 +13,7 @@ const nlohmann::json& small_golden() {
 VocabularyData small_vocabulary(const std::string& pre_tokenizer) {
   VocabularyData data;
   data.model = "gpt2";
-  data.pre_tokenizer = pre_tokenizer;
+  data.pre_tokenizer = pre_tokenizer_named(pre_tokenizer).value();
   for (const auto& token : small_golden()["tokens"]) data.tokens.add(token.get<std::string>());
   for (const auto& merge : small_golden()["merges"]) data.merges.add(merge.get<std::string>());
   data.types.assign(data.tokens.size(), TokenType::kNormal);

@@ -41,7 +41,6 @@ TEST(Vocabulary, FindsTheLowestIdOfEachText) {
 TEST(Vocabulary, RefusesContradictions) {
   VocabularyData empty;
   empty.model = "gpt2";
-  empty.pre_tokenizer = "gpt-2";
   EXPECT_THAT(message_of(empty), HasSubstr("no tokens"));
 
   const VocabularyData good = small_vocabulary("smollm");
