@@ -31,7 +31,8 @@ void encode(const std::string& model, const std::vector<std::string>& files, int
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Prints for each file, as one line of JSON, its tokens and how long each round took.");
+  CLI::App app(
+      "Prints for each file, as one line of JSON, its tokens and how long each round took.");
   std::string model;
   std::vector<std::string> files;
   int rounds = 5;

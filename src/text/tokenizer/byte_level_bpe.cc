@@ -7,13 +7,14 @@
 #include "text/tokenizer/byte_level.h"
 #include "text/tokenizer/normalize.h"
 #include "text/tokenizer/utf8.h"
+#include "text/tokenizer/word_cache.h"
 
 namespace adze::text {
 
 class ByteLevelBpe::WordEncoder final : public Encoder {
  public:
-  explicit WordEncoder(const ByteLevelBpe& tokenizer)
-      : tokenizer_(tokenizer), rules_(tokenizer.vocabulary().pre_tokenizer()) {}
+  WordEncoder(const ByteLevelBpe& tokenizer, size_t bytes)
+      : tokenizer_(tokenizer), rules_(tokenizer.vocabulary().pre_tokenizer()), cache_(bytes) {}
 
   void encode(std::string_view text, std::vector<TokenId>& out) override {
     while (!text.empty()) {
@@ -43,18 +44,19 @@ class ByteLevelBpe::WordEncoder final : public Encoder {
   }
 
   void encode_word(std::string_view word, std::vector<TokenId>& out) {
-    if (rules_.ignores_merges) {
-      if (const auto id = whole_word(word)) {
-        out.push_back(*id);
-        return;
-      }
-    }
+    if (cache_.get(word, out)) return;
     symbols_.clear();
-    for (const char byte : word) {
-      const TokenId id = tokenizer_.byte_ids_[static_cast<uint8_t>(byte)];
-      if (id >= 0) symbols_.push_back(id);
+    const auto whole = rules_.ignores_merges ? whole_word(word) : std::nullopt;
+    if (whole) {
+      symbols_.push_back(*whole);
+    } else {
+      for (const char byte : word) {
+        const TokenId id = tokenizer_.byte_ids_[static_cast<uint8_t>(byte)];
+        if (id >= 0) symbols_.push_back(id);
+      }
+      tokenizer_.merges_.apply(symbols_);
     }
-    tokenizer_.merges_.apply(symbols_);
+    cache_.put(word, symbols_);
     out.insert(out.end(), symbols_.begin(), symbols_.end());
   }
 
@@ -70,6 +72,7 @@ class ByteLevelBpe::WordEncoder final : public Encoder {
   const ByteLevelBpe& tokenizer_;
   const PreTokenizerRules& rules_;
   PreTokenizer::State state_;
+  WordCache cache_;
   std::vector<TokenId> symbols_;  // of the word at hand
   std::string spelling_;
 };
@@ -92,8 +95,8 @@ ByteLevelBpe::ByteLevelBpe(VocabularyData data)
   }
 }
 
-std::unique_ptr<BpeTokenizer::Encoder> ByteLevelBpe::make_encoder(size_t /*bytes*/) const {
-  return std::make_unique<WordEncoder>(*this);
+std::unique_ptr<BpeTokenizer::Encoder> ByteLevelBpe::make_encoder(size_t bytes) const {
+  return std::make_unique<WordEncoder>(*this, bytes);
 }
 
 }  // namespace adze::text
