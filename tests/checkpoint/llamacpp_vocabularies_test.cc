@@ -1,6 +1,6 @@
 // The vocabularies that llama.cpp's sources hold, with the ids that they expect (made by HF's
-// tokenizers). ADZE_LLAMACPP_SOURCES names the sources' folder; scripts/fetch_llamacpp_sources
-// prints it. Skipped without.
+// tokenizers). ADZE_LLAMACPP_SOURCES names the folder that scripts/fetch_llamacpp_sources prints.
+// Skipped without.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class LlamaCppVocabularies : public testing::Test {
   void SetUp() override {
     const char* sources = std::getenv("ADZE_LLAMACPP_SOURCES");
     if (sources == nullptr) GTEST_SKIP() << "ADZE_LLAMACPP_SOURCES is not set";
-    models_ = std::filesystem::path(sources) / "models";
+    models_ = std::filesystem::path(sources) / "vendor/llama.cpp/models";
   }
   std::filesystem::path path(const std::string& name, const std::string& extension = "") const {
     return models_ / ("ggml-vocab-" + name + ".gguf" + extension);

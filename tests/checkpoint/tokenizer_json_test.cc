@@ -134,7 +134,8 @@ TEST(TokenizerJson, NamesWhatItRefuses) {
       {"/pre_tokenizer",
        R"({"type": "Split", "pattern": {"Regex": "\\p{N}"}, "behavior": "Removed", "invert": false})",
        kUnsupported, "\"Removed\""},
-      {"/post_processor", R"({"type": "RobertaProcessing"})", kUnsupported, "\"RobertaProcessing\""},
+      {"/post_processor", R"({"type": "RobertaProcessing"})", kUnsupported,
+       "\"RobertaProcessing\""},
       {"/post_processor/special_tokens", R"({})", kInvalid, "special_tokens has no \"<s>\""},
       {"/post_processor/special_tokens/<s>/ids", "[99]", kInvalid, "99 is no token's id"},
       {"/post_processor/special_tokens/<s>/ids", "[3, 3]", kUnsupported, "one id"},
@@ -191,7 +192,8 @@ TEST(TokenizerJson, SurvivesWhatIsNotJson) {
   EXPECT_THAT(refusal(deep, ErrorKind::kInvalidInput), HasSubstr("nested more than"));
   EXPECT_THAT(refusal("[]", ErrorKind::kInvalidInput), HasSubstr("is not an object"));
   EXPECT_THAT(refusal("{}", ErrorKind::kUnsupported), HasSubstr("neither byte-level"));
-  EXPECT_THAT(refusal("{\"normalizer\": \"\xff\"}", ErrorKind::kInvalidInput), HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("{\"normalizer\": \"\xff\"}", ErrorKind::kInvalidInput),
+              HasSubstr("not JSON"));
 }
 
 // Every value of the file replaced by one of another type: an answer or a clear refusal.

@@ -1,7 +1,6 @@
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fmt/core.h>
 
 #include <limits>
 #include <random>
@@ -48,10 +47,9 @@ VocabularyData vocabulary_of(const std::vector<Piece>& pieces, bool bytes = true
 }
 
 const std::vector<Piece> kPieces = {
-    {"aa", -1}, {"aaaa", -2},     {"ab", -3},   {"▁a", -4},  {"▁▁", -5},  {"xy", -6},
-    {"yz", -6}, {"</", -7},       {"s>", -7},   {"é", -100}, {"▁", -100}, {"a", -100},
-    {"b", -100}, {"x", -100},     {"y", -100},  {"z", -100}, {"<", -100}, {"/", -100},
-    {"s", -100}, {">", -100},     {"qw", -8},
+    {"aa", -1},  {"aaaa", -2}, {"ab", -3},  {"▁a", -4},  {"▁▁", -5},  {"xy", -6},  {"yz", -6},
+    {"</", -7},  {"s>", -7},   {"é", -100}, {"▁", -100}, {"a", -100}, {"b", -100}, {"x", -100},
+    {"y", -100}, {"z", -100},  {"<", -100}, {"/", -100}, {"s", -100}, {">", -100}, {"qw", -8},
 };
 
 std::vector<std::string> texts_of(const Tokenizer& tokenizer, const Ids& ids) {
