@@ -29,7 +29,9 @@ class Field {
 
   const Json& json() const { return *value_; }
   const std::string& file() const { return *file_; }
-  std::string where() const { return fmt::format("{}: {}", *file_, path_.empty() ? "the file" : path_); }
+  std::string where() const {
+    return fmt::format("{}: {}", *file_, path_.empty() ? "the file" : path_);
+  }
 
   bool is_null() const { return value_->is_null(); }
   // The member of an object; null where it is absent.
@@ -186,7 +188,7 @@ void Reader::read_pre_tokenizer() {
       const bool single = part["individual_digits"].boolean_or(false);
       if (pipeline_.byte_level && single) unsupported(part, "single digits behind \"ByteLevel\"");
       // Behind ByteLevel the text is spelled in its characters, some of which count as digits.
-      splits.push_back(single                ? text::SplitRule::kDigit
+      splits.push_back(single                 ? text::SplitRule::kDigit
                        : pipeline_.byte_level ? text::SplitRule::kByteLevelDigits
                                               : text::SplitRule::kDigits);
     } else if (type == "Punctuation") {
@@ -439,7 +441,8 @@ void Reader::check_decoder() const {
       known = !pattern.is_null() && pattern.text() == text::kSentencePieceBlank &&
               part["content"].text() == " ";
     } else if (type == "Strip") {
-      known = part["content"].text() == " " && part["start"].json() == 1 && part["stop"].json() == 0;
+      known =
+          part["content"].text() == " " && part["start"].json() == 1 && part["stop"].json() == 0;
     } else {
       known = type == "ByteFallback" || type == "Fuse" || type == "Metaspace";
     }

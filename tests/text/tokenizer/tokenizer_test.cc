@@ -177,7 +177,8 @@ std::string repeated(std::string_view unit, size_t bytes) {
 
 // SECURITY test 8. Anything quadratic takes hours here and meets the test's time-out.
 TEST(Tokenizer, MegabytesOfAnythingRoundTrip) {
-  for (const char* pre : {"smollm", "llama-bpe", "gpt-4o"}) {
+  for (const char* pre : {"smollm", "llama-bpe", "gpt-4o", "qwen35", "tekken", "falcon", "default",
+                          "deepseek-coder", "deepseek-llm", "deepseek-v3"}) {
     const auto tokenizer = make_tokenizer(small_vocabulary(pre));
     const size_t bytes = std::string_view(pre) == "smollm" ? 1 << 20 : 1 << 18;
     for (const char* unit : {"a",
@@ -198,6 +199,7 @@ TEST(Tokenizer, MegabytesOfAnythingRoundTrip) {
                              "\xe2\x80\x8d",
                              "\xd7\xa9",
                              "\xc2\xa0",
+                             "   1",
                              "ab",
                              "the "}) {
       const std::string text = repeated(unit, bytes);
