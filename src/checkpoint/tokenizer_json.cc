@@ -11,15 +11,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "text/tokenizer/byte_level.h"
 
 namespace adze::checkpoint {
 namespace {
 
 using Json = nlohmann::json;
-
-// Real files are nested some eight deep.
-constexpr int kMaxDepth = 64;
 
 // A value with its place in the file, for messages.
 class Field {
@@ -29,7 +27,9 @@ class Field {
 
   const Json& json() const { return *value_; }
   const std::string& file() const { return *file_; }
-  std::string where() const { return fmt::format("{}: {}", *file_, path_.empty() ? "the file" : path_); }
+  std::string where() const {
+    return fmt::format("{}: {}", *file_, path_.empty() ? "the file" : path_);
+  }
 
   bool is_null() const { return value_->is_null(); }
   // The member of an object; null where it is absent.
@@ -186,7 +186,7 @@ void Reader::read_pre_tokenizer() {
       const bool single = part["individual_digits"].boolean_or(false);
       if (pipeline_.byte_level && single) unsupported(part, "single digits behind \"ByteLevel\"");
       // Behind ByteLevel the text is spelled in its characters, some of which count as digits.
-      splits.push_back(single                ? text::SplitRule::kDigit
+      splits.push_back(single                 ? text::SplitRule::kDigit
                        : pipeline_.byte_level ? text::SplitRule::kByteLevelDigits
                                               : text::SplitRule::kDigits);
     } else if (type == "Punctuation") {
@@ -439,7 +439,8 @@ void Reader::check_decoder() const {
       known = !pattern.is_null() && pattern.text() == text::kSentencePieceBlank &&
               part["content"].text() == " ";
     } else if (type == "Strip") {
-      known = part["content"].text() == " " && part["start"].json() == 1 && part["stop"].json() == 0;
+      known =
+          part["content"].text() == " " && part["start"].json() == 1 && part["stop"].json() == 0;
     } else {
       known = type == "ByteFallback" || type == "Fuse" || type == "Metaspace";
     }
@@ -450,16 +451,7 @@ void Reader::check_decoder() const {
 }  // namespace
 
 text::VocabularyData read_tokenizer_json(std::string_view json, const std::string& name) {
-  const auto limit_depth = [&](int depth, Json::parse_event_t, const Json&) {
-    if (depth > kMaxDepth) throw_invalid("{}: nested more than {} deep", name, kMaxDepth);
-    return true;
-  };
-  Json root;
-  try {
-    root = Json::parse(json, limit_depth);
-  } catch (const Json::parse_error& error) {
-    throw_invalid("{}: offset {}: not JSON", name, error.byte);
-  }
+  const Json root = parse_json(json, name);
   return Reader(Field(root, name, ""), json.size()).read();
 }
 

@@ -117,11 +117,12 @@ def test_a_type_without_kernels_is_refused_when_used(tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_run_answers_with_the_likeliest_token(name):
-    """What rounding of the cache to bf16 moves is far less than the margin of the likeliest token here."""
-    prompt = " ".join(map(str, expected(name)["ids"]))
+    """After the tokens where its margin is widest: far more than rounding the cache to bf16 moves."""
+    best_two = np.sort(np.load(TINY / name / "logits.npy"), -1)[:, -2:]
+    margins = best_two[:, 1] - best_two[:, 0]
+    last = int(margins[64:].argmax()) + 64  # a prompt longer than the windows
+    prompt = " ".join(map(str, expected(name)["ids"][:last + 1]))
     done = subprocess.run([BIN, "run", "-m", TINY / name, "--prompt-ids", "-p", prompt, "--temp", "0", "-n", "1",
                            "--ignore-eos", "--json"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    last = np.load(TINY / name / "logits.npy")[-1]
-    assert np.partition(last, -2)[-1] - np.partition(last, -2)[-2] > 0.05 * np.ptp(last)
-    assert json.loads(done.stdout)["tokens"] == [int(last.argmax())]
+    assert json.loads(done.stdout)["tokens"] == [int(np.load(TINY / name / "logits.npy")[last].argmax())]
