@@ -26,8 +26,8 @@ struct Checkpoint {
 // Throws Error{kInvalidInput} or {kUnsupported} naming the file and what is wrong with it.
 Checkpoint open_checkpoint(const std::filesystem::path& path);
 
-// The tokenizer alone: of a GGUF file that need not have tensors, of a tokenizer.json, or of a folder
-// that holds one. Throws as open_checkpoint().
+// The tokenizer alone: of a GGUF file that need not have tensors, of a tokenizer.json, or of a
+// folder that holds one. Throws as open_checkpoint().
 std::unique_ptr<const text::Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
 }  // namespace adze::checkpoint

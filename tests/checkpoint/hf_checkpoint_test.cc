@@ -232,6 +232,98 @@ TEST(HfCheckpoint, WhatChangesTheArithmeticIsRefusedByName) {
   }
 }
 
+TEST(HfCheckpoint, RotaryScaling) {
+  const Folder folder("llama_bf16_llama3");
+  const json right = folder.read()["rope_scaling"];
+  const auto with = [&](const std::string& key, const json& value) {
+    json scaling = right;
+    scaling[key] = value;
+    folder.set("rope_scaling", scaling);
+  };
+  const auto rope = [&] { return open_checkpoint(folder.path()).config.rope.at(1); };
+  EXPECT_EQ(rope().factor, 8);
+  EXPECT_EQ(rope().original_context, 32);
+  EXPECT_EQ(rope().low_frequency_factor, 1);
+  EXPECT_EQ(rope().high_frequency_factor, 4);
+  for (const auto& [key, value] : right.items()) {
+    if (key == "rope_type") continue;
+    with(key, nullptr);
+    EXPECT_THAT(folder.error(), HasSubstr(fmt::format("rope_scaling.{} is missing", key)));
+    for (const char* wrong : {"0", "-1", "\"8\"", "[8]", "true"}) {
+      with(key, json::parse(wrong));
+      EXPECT_THAT(folder.error(), HasSubstr(fmt::format("rope_scaling.{}: ", key))) << wrong;
+    }
+  }
+  with("high_freq_factor", 1.0);
+  EXPECT_THAT(folder.error(), HasSubstr("rope_scaling.high_freq_factor: 1 is not above"));
+  with("beta_fast", 32);
+  EXPECT_THAT(folder.error(ErrorKind::kUnsupported), HasSubstr("rope_scaling.beta_fast: not sup"));
+  with("type", "linear");
+  EXPECT_THAT(folder.error(),
+              HasSubstr("rope_scaling.rope_type: 'llama3' beside the type 'linear'"));
+  for (const char* type : {"yarn", "dynamic", "longrope", ""}) {
+    with("rope_type", type);
+    EXPECT_THAT(folder.error(ErrorKind::kUnsupported), HasSubstr("rope_scaling.rope_type: '"));
+  }
+  folder.set("rope_parameters", {{"rope_type", "default"}});
+  EXPECT_THAT(folder.error(ErrorKind::kUnsupported), HasSubstr("config.json: rope_scaling: "));
+}
+
+TEST(HfCheckpoint, Gemma3InNewerAndOlderFolders) {
+  const Folder folder("gemma3_bf16");
+  const models::ModelConfig newer = open_checkpoint(folder.path()).config;
+  EXPECT_EQ(newer.window, (std::vector<int32_t>{24, 24, 0, 24}));
+  EXPECT_EQ(newer.rope.at(1).theta, 1e4);
+  EXPECT_EQ(newer.rope.at(2).theta, 1e6);
+  EXPECT_EQ(newer.query_scalar, 24);
+  EXPECT_TRUE(newer.tied_output);
+
+  json older = folder.read();
+  for (const char* key : {"rope_parameters", "layer_types", "tie_word_embeddings"})
+    older.erase(key);
+  older["sliding_window_pattern"] = 3;
+  older["rope_theta"] = 5e5;
+  older["rope_local_base_freq"] = 2e4;
+  older["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 8.0}};
+  folder.write(older);
+  const models::ModelConfig config = open_checkpoint(folder.path()).config;
+  EXPECT_EQ(config.window, newer.window);
+  EXPECT_EQ(config.rope.at(1).theta, 2e4);
+  EXPECT_EQ(config.rope.at(1).factor, 1);
+  EXPECT_EQ(config.rope.at(2).theta, 5e5);
+  EXPECT_EQ(config.rope.at(2).factor, 8);
+  EXPECT_TRUE(config.tied_output);
+}
+
+TEST(HfCheckpoint, Gemma3RefusesWhatItDoesNotKnow) {
+  const Folder folder("gemma3_bf16");
+  for (const char* key :
+       {"head_dim", "num_key_value_heads", "query_pre_attn_scalar", "sliding_window"}) {
+    folder.erase(key);
+    EXPECT_THAT(folder.error(), HasSubstr(fmt::format("config.json: {} is missing", key)));
+  }
+  folder.erase("layer_types");
+  EXPECT_THAT(folder.error(), HasSubstr("sliding_window_pattern is missing"));
+  folder.set("layer_types", {"full_attention"});
+  EXPECT_THAT(folder.error(), HasSubstr("layer_types: 1 types for 4 layers"));
+  folder.set("layer_types", std::vector<std::string>(4, "chunked_attention"));
+  EXPECT_THAT(folder.error(ErrorKind::kUnsupported), HasSubstr("layer_types: 'chunked_attention'"));
+  for (const char* value : {"0", "-1", "2147483648", "\"24\"", "1.5"}) {
+    folder.set("sliding_window", json::parse(value));
+    EXPECT_THAT(folder.error(), HasSubstr("config.json: sliding_window: ")) << value;
+  }
+  folder.set("hidden_activation", "silu");
+  EXPECT_THAT(folder.error(ErrorKind::kUnsupported), HasSubstr("hidden_activation: \"silu\""));
+  folder.set("final_logit_softcapping", 30.0);
+  EXPECT_THAT(folder.error(ErrorKind::kUnsupported), HasSubstr("final_logit_softcapping"));
+  folder.set("rope_parameters", {{"full_attention", {{"rope_type", "default"}}}});
+  EXPECT_THAT(folder.error(), HasSubstr("rope_parameters.sliding_attention is missing"));
+  folder.set("architectures", {"Gemma3ForConditionalGeneration"});
+  EXPECT_THAT(folder.error(ErrorKind::kUnsupported),
+              AllOf(HasSubstr("'Gemma3ForConditionalGeneration' is not supported"),
+                    HasSubstr("Gemma3ForCausalLM")));
+}
+
 TEST(HfCheckpoint, Architectures) {
   const Folder folder;
   for (const json& names : {json{"MambaForCausalLM"}, json{"LlamaForCausalLM", "x"}, json::array(),
