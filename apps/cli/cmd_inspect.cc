@@ -2,15 +2,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/cli/commands.h"
 #include "apps/cli/console.h"
+#include "apps/cli/inspect.h"
+#include "apps/cli/listing.h"
 #include "base/error.h"
 #include "formats/gguf/file.h"
 
@@ -22,63 +25,16 @@ using gguf::TensorInfo;
 using gguf::Value;
 using gguf::ValueType;
 
-struct Options {
-  std::string path;
-  bool tensors = false;
-  bool all = false;
-  bool json = false;
-};
-
 constexpr size_t kFirstElements = 8;    // of an array, unless all are wanted
-constexpr size_t kFirstBytes = 64;      // of a text
 constexpr size_t kFirstTextBytes = 24;  // of a text in an array
 
-uint64_t parameters(const TensorInfo& tensor) { return tensor.rows() * tensor.columns(); }
-
-// 134515008 → "134,515,008".
-std::string grouped(uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (size_t i = digits.size(); i > 3;) digits.insert(i -= 3, ",");
-  return digits;
-}
-
-// With the three leading digits: "134.5 M".
-std::string rounded(uint64_t number) {
-  constexpr std::pair<uint64_t, const char*> kUnits[] = {
-      {1'000'000'000'000, "T"}, {1'000'000'000, "B"}, {1'000'000, "M"}, {1'000, "k"}};
-  for (const auto& [unit, letter] : kUnits) {
-    if (number >= unit) {
-      return fmt::format("{:.1f} {}", static_cast<double>(number) / static_cast<double>(unit),
-                         letter);
-    }
-  }
-  return std::to_string(number);
-}
-
-struct Total {
-  uint64_t tensors = 0;
-  uint64_t parameters = 0;
-  uint64_t bytes = 0;
-
-  void add(const TensorInfo& tensor) {
-    ++tensors;
-    parameters += adze::cli::parameters(tensor);
-    bytes += tensor.bytes;
-  }
-};
-
-// Per type, in the order of DType, and for all.
-struct Totals {
-  std::map<DType, Total> by_type;
-  Total all;
-};
-Totals totals(const gguf::File& file) {
-  Totals totals;
+std::vector<ListedTensor> list_tensors(const gguf::File& file) {
+  std::vector<ListedTensor> tensors;
   for (const TensorInfo& tensor : file.tensors()) {
-    totals.by_type[tensor.dtype].add(tensor);
-    totals.all.add(tensor);
+    tensors.push_back({tensor.name, dtype_info(tensor.dtype).name, static_cast<int>(tensor.dtype),
+                       tensor.shape, tensor.bytes, tensor.offset, tensor.shard});
   }
-  return totals;
+  return tensors;
 }
 
 uint32_t parts(const gguf::File& file) {
@@ -129,11 +85,7 @@ nlohmann::ordered_json metadata_json(const std::string& key, const Value& value,
   return entry;
 }
 
-nlohmann::ordered_json total_json(const Total& total) {
-  return {{"tensors", total.tensors}, {"parameters", total.parameters}, {"bytes", total.bytes}};
-}
-
-void print_json(const gguf::File& file, const Options& options) {
+void show_json(const gguf::File& file, const InspectOptions& options) {
   nlohmann::ordered_json out;
   out["format"] = "gguf";
   out["version"] = file.version();
@@ -143,22 +95,8 @@ void print_json(const gguf::File& file, const Options& options) {
   for (const auto& [key, value] : file.metadata()) {
     out["metadata"].push_back(metadata_json(key, value, options.all));
   }
-  out["tensors"] = nlohmann::ordered_json::array();
-  for (const TensorInfo& tensor : file.tensors()) {
-    out["tensors"].push_back({{"name", tensor.name},
-                              {"dtype", dtype_info(tensor.dtype).name},
-                              {"shape", tensor.shape},
-                              {"bytes", tensor.bytes},
-                              {"offset", tensor.offset},
-                              {"part", tensor.shard + 1}});
-  }
-  const Totals sums = totals(file);
-  for (const auto& [dtype, total] : sums.by_type) {
-    out["dtypes"][std::string(dtype_info(dtype).name)] = total_json(total);
-  }
-  out["total"] = total_json(sums.all);
-  // Bytes that are not UTF-8 (a file may hold any) are replaced.
-  print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  add_tensors_json(list_tensors(file), out);
+  print_json(out);
 }
 
 // --- Text ---
@@ -206,53 +144,7 @@ std::string type_text(const Value& value) {
   return fmt::format("{}[{}]", gguf::value_type_name(value.element_type), elements(value));
 }
 
-std::string shape_text(const TensorInfo& tensor) {
-  return fmt::format("{}", fmt::join(tensor.shape, " × "));
-}
-
-// Code points: as good as columns for keys and tensor names.
-size_t characters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
-    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
-  }));
-}
-
-// Prints rows with their columns aligned; columns from `right_from` on to the right.
-void print_table(const std::vector<std::vector<std::string>>& rows, size_t right_from) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], characters(row[i]));
-  }
-  for (const auto& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      line += i >= right_from      ? fmt::format("  {:>{}}", row[i], widths[i])
-              : i + 1 < row.size() ? fmt::format("  {:<{}}", row[i], widths[i])
-                                   : "  " + row[i];
-    }
-    print("{}\n", line);
-  }
-}
-
-void print_totals(const Totals& sums) {
-  std::vector<std::vector<std::string>> rows = {
-      {"type", "tensors", "parameters", "bytes", "bits/parameter"}};
-  const auto add = [&](std::string name, const Total& total) {
-    const double bits = total.parameters == 0 ? 0.0
-                                              : 8.0 * static_cast<double>(total.bytes) /
-                                                    static_cast<double>(total.parameters);
-    rows.push_back({std::move(name), grouped(total.tensors), grouped(total.parameters),
-                    grouped(total.bytes), fmt::format("{:.2f}", bits)});
-  };
-  for (const auto& [dtype, total] : sums.by_type) add(std::string(dtype_info(dtype).name), total);
-  add("total", sums.all);
-  print("\nTypes\n");
-  print_table(rows, 1);
-  print("\nParameters: {} ({})\n", grouped(sums.all.parameters), rounded(sums.all.parameters));
-}
-
-void print_text(const gguf::File& file, const Options& options) {
+void show_text(const gguf::File& file, const InspectOptions& options) {
   print("{}\n", file.name());
   const uint32_t count = parts(file);
   print("GGUF version {}, alignment {}{}\n", file.version(), file.alignment(),
@@ -265,34 +157,27 @@ void print_text(const gguf::File& file, const Options& options) {
   }
   print_table(rows, 3);
 
-  if (options.tensors) {
-    print("\nTensors ({})\n", file.tensors().size());
-    rows = {{"name", "type", "shape", "bytes"}};
-    for (const TensorInfo& tensor : file.tensors()) {
-      rows.push_back({printable(tensor.name), std::string(dtype_info(tensor.dtype).name),
-                      shape_text(tensor), grouped(tensor.bytes)});
-    }
-    print_table(rows, 3);
-  }
-  print_totals(totals(file));
+  const std::vector<ListedTensor> tensors = list_tensors(file);
+  if (options.tensors) print_tensors(tensors);
+  print_totals(tensors);
 }
 
-void inspect(const Options& options) {
+void inspect(const InspectOptions& options) {
+  std::error_code ignored;  // what cannot be looked at fails when it is opened
+  if (std::filesystem::is_directory(options.path, ignored)) return inspect_folder(options);
   const gguf::File file = gguf::File::open(options.path);
-  if (options.json) {
-    print_json(file, options);
-  } else {
-    print_text(file, options);
-  }
+  options.json ? show_json(file, options) : show_text(file, options);
 }
 
 }  // namespace
 
 void register_inspect(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectOptions>();
   CLI::App* command =
       app.add_subcommand("inspect", "Show a model file's metadata, tensors and sizes");
-  command->add_option("FILE", options->path, "A .gguf file; of a split model, its first part")
+  command
+      ->add_option("FILE", options->path,
+                   "A .gguf file (of a split model, its first part) or a Hugging Face folder")
       ->required()
       ->type_name("");
   command->add_flag("--tensors", options->tensors, "List every tensor (JSON always does)");
@@ -302,6 +187,7 @@ void register_inspect(CLI::App& app) {
       "Examples:\n"
       "  adze inspect model.gguf\n"
       "  adze inspect model.gguf --tensors\n"
+      "  adze inspect folder --tensors\n"
       "  adze inspect model-00001-of-00003.gguf --json | jq .total");
   command->callback([options] { inspect(*options); });
 }

@@ -11,7 +11,7 @@
 #include "apps/cli/console.h"
 #include "apps/cli/model_options.h"
 #include "base/error.h"
-#include "checkpoint/tokenizer_file.h"
+#include "checkpoint/checkpoint.h"
 
 namespace adze::cli {
 namespace {
@@ -24,7 +24,7 @@ struct Options {
 };
 
 void tokenize(const Options& options) {
-  const auto tokenizer = checkpoint::open_tokenizer_file(options.model);
+  const auto tokenizer = checkpoint::open_tokenizer(options.model);
   const std::string input = read_stdin(text::kMaxTextBytes);
   if (options.decode) {
     write_stdout(

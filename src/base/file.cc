@@ -82,6 +82,12 @@ std::unique_ptr<RandomAccessInput> open_input(const std::filesystem::path& path)
   return std::make_unique<FileInput>(path);
 }
 
+bool is_present(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::symlink_status(path, ignored).type() !=
+         std::filesystem::file_type::not_found;
+}
+
 std::unique_ptr<RandomAccessInput> memory_input(const std::string& name,
                                                 std::span<const std::byte> data) {
   return std::make_unique<MemoryInput>(name, data);

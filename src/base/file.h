@@ -28,6 +28,9 @@ class RandomAccessInput {
 // not a regular file (a FIFO would block for ever).
 std::unique_ptr<RandomAccessInput> open_input(const std::filesystem::path& path);
 
+// Is there anything of that name? What cannot be looked at counts: opening it says why.
+bool is_present(const std::filesystem::path& path);
+
 // The bytes of `data` (copied) as an input; `name` is for messages. For tests and fuzzing.
 std::unique_ptr<RandomAccessInput> memory_input(const std::string& name,
                                                 std::span<const std::byte> data);

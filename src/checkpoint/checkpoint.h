@@ -1,27 +1,33 @@
-// Opening a model from disk: configuration, weights by canonical id, vocabulary, chat template.
+// Opening a model from disk, whatever its format: a .gguf file, or a Hugging Face folder
+// (config.json, tokenizer.json, safetensors). Nothing outside this folder knows which it was.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 
-#include "formats/gguf/file.h"
 #include "graph/weight.h"
 #include "models/model.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace adze::checkpoint {
 
-// An opened model. Weights are read from its file on demand.
+// An opened model. Weights are read from its files on demand.
 struct Checkpoint {
-  std::string path;
+  std::string path;  // as messages name it
   models::ModelConfig config;
-  std::unique_ptr<graph::WeightSource> weights;  // by the canonical ids of models/model.h
-  std::string chat_template;                     // empty: the model has none
-  uint64_t tensor_bytes = 0;                     // of all tensors in the file
-  std::shared_ptr<const gguf::File> file;        // for the vocabulary's metadata
+  std::unique_ptr<const graph::WeightSource> weights;  // by the canonical ids of models/model.h
+  std::unique_ptr<const text::Tokenizer> tokenizer;    // never null
+  std::string chat_template;                           // empty: the model has none
+  uint64_t tensor_bytes = 0;                           // of all tensors in the files
 };
 
 // Throws Error{kInvalidInput} or {kUnsupported} naming the file and what is wrong with it.
 Checkpoint open_checkpoint(const std::filesystem::path& path);
+
+// The tokenizer alone: of a GGUF file that need not have tensors, of a tokenizer.json, or of a
+// folder that holds one. Throws as open_checkpoint().
+std::unique_ptr<const text::Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
 }  // namespace adze::checkpoint

@@ -11,15 +11,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "text/tokenizer/byte_level.h"
 
 namespace adze::checkpoint {
 namespace {
 
 using Json = nlohmann::json;
-
-// Real files are nested some eight deep.
-constexpr int kMaxDepth = 64;
 
 // A value with its place in the file, for messages.
 class Field {
@@ -453,16 +451,7 @@ void Reader::check_decoder() const {
 }  // namespace
 
 text::VocabularyData read_tokenizer_json(std::string_view json, const std::string& name) {
-  const auto limit_depth = [&](int depth, Json::parse_event_t, const Json&) {
-    if (depth > kMaxDepth) throw_invalid("{}: nested more than {} deep", name, kMaxDepth);
-    return true;
-  };
-  Json root;
-  try {
-    root = Json::parse(json, limit_depth);
-  } catch (const Json::parse_error& error) {
-    throw_invalid("{}: offset {}: not JSON", name, error.byte);
-  }
+  const Json root = parse_json(json, name);
   return Reader(Field(root, name, ""), json.size()).read();
 }
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "checkpoint/gguf_vocabulary.h"
 #include "providers/cpu/cpu_provider.h"
 
 namespace adze::engine {
@@ -29,12 +28,11 @@ auto naming_file(const std::string& file, Make make) {
 LoadedModel::LoadedModel(const std::filesystem::path& path, const ModelOptions& options,
                          const graph::LoadProgress& progress)
     : checkpoint_(checkpoint::open_checkpoint(path)),
-      tokenizer_(checkpoint::open_tokenizer(*checkpoint_.file)),
       isa_(options.isa.value_or(select_isa())),
       pool_(options.threads),
       cpu_(providers::make_cpu_provider({isa_, options.cache_dtype})) {
   const graph::WeightSource& weights = *checkpoint_.weights;
-  const std::string& file = checkpoint_.file->name();
+  const std::string& file = checkpoint_.path;
   graph::Graph graph = naming_file(file, [&] {
     return models::find_architecture(checkpoint_.config.architecture)
         .build(checkpoint_.config, weights);

@@ -37,7 +37,7 @@ class LoadedModel {
 
   const checkpoint::Checkpoint& checkpoint() const { return checkpoint_; }
   const models::ModelConfig& config() const { return checkpoint_.config; }
-  const text::Tokenizer& tokenizer() const { return *tokenizer_; }
+  const text::Tokenizer& tokenizer() const { return *checkpoint_.tokenizer; }
   graph::Plan& plan() { return *plan_; }
   const graph::Plan& plan() const { return *plan_; }
   Isa isa() const { return isa_; }
@@ -50,7 +50,6 @@ class LoadedModel {
 
  private:
   checkpoint::Checkpoint checkpoint_;
-  std::unique_ptr<const text::Tokenizer> tokenizer_;
   Isa isa_;
   ThreadPool pool_;
   std::unique_ptr<graph::Provider> cpu_;

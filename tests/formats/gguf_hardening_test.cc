@@ -3,10 +3,8 @@
 // own size. What is allocated is seen through a replaced operator new.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -19,40 +17,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/gguf/file.h"
+#include "tests/formats/counted_allocations.h"
 #include "tests/formats/gguf_bytes.h"
-
-namespace {
-
-struct Allocations {
-  bool counting = false;
-  size_t live = 0;
-  size_t peak = 0;
-  size_t left = std::numeric_limits<size_t>::max();  // how many more succeed
-};
-Allocations g_allocations;
-
-}  // namespace
-
-void* operator new(size_t size) {
-  if (g_allocations.counting && g_allocations.left-- == 0) {
-    g_allocations.left = std::numeric_limits<size_t>::max();
-    throw std::bad_alloc();
-  }
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  if (g_allocations.counting) {
-    g_allocations.live += malloc_usable_size(memory);
-    g_allocations.peak = std::max(g_allocations.peak, g_allocations.live);
-  }
-  return memory;
-}
-void operator delete(void* memory) noexcept {
-  if (g_allocations.counting && memory != nullptr) {
-    g_allocations.live -= std::min(g_allocations.live, malloc_usable_size(memory));
-  }
-  std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
 
 namespace adze::gguf {
 namespace {

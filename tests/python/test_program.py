@@ -49,7 +49,7 @@ def test_wrong_usage_is_2_and_speaks_on_stderr(arguments):
 
 def test_wrong_files_are_1_and_named(tmp_path):
     assert_one_line_error(adze("inspect", tmp_path / "absent.gguf"), "absent.gguf", "No such file")
-    assert_one_line_error(adze("inspect", tmp_path), str(tmp_path), "not a regular file")
+    assert_one_line_error(adze("inspect", tmp_path), str(tmp_path), "config.json: cannot open")  # a folder is a model
     (tmp_path / "empty.gguf").touch()
     assert_one_line_error(adze("inspect", tmp_path / "empty.gguf"), "empty.gguf")
     os.mkfifo(tmp_path / "fifo")

@@ -41,12 +41,16 @@ void run(const Arguments& arguments) {
 
   std::ifstream input(arguments.ids);
   const std::vector<int32_t> ids{std::istream_iterator<int32_t>(input), {}};
-  const graph::StateGroup& group = model.plan().graph().state_groups().front();
   const size_t blocks = ids.size() / graph::kBlockTokens + 1;
-  HugeBuffer cache_memory(blocks * group.block_bytes());
-  std::vector<std::byte*> table;
-  for (size_t i = 0; i < blocks; ++i)
-    table.push_back(cache_memory.data() + i * group.block_bytes());
+  std::vector<HugeBuffer> caches;  // by state group, as the tables of their blocks
+  std::vector<std::vector<std::byte*>> tables;
+  for (const graph::StateGroup& group : model.plan().graph().state_groups()) {
+    caches.emplace_back(blocks * group.block_bytes());
+    std::vector<std::byte*>& table = tables.emplace_back();
+    for (size_t i = 0; i < blocks; ++i) {
+      table.push_back(caches.back().data() + i * group.block_bytes());
+    }
+  }
 
   AtomicFileWriter writer(arguments.out);
   for (size_t first = 0; first < ids.size(); first += static_cast<size_t>(arguments.chunk)) {
@@ -54,7 +58,7 @@ void run(const Arguments& arguments) {
     graph::BatchSequence sequence;
     sequence.rows = static_cast<int32_t>(count);
     sequence.first_position = static_cast<int32_t>(first);
-    sequence.blocks = {table};
+    sequence.blocks.assign(tables.begin(), tables.end());
     std::vector<int32_t> sampled(count);
     for (size_t i = 0; i < count; ++i) sampled[i] = static_cast<int32_t>(i);
     graph::Batch batch;

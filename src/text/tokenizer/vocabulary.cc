@@ -1,5 +1,6 @@
 #include "text/tokenizer/vocabulary.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -49,6 +50,7 @@ void validate(const VocabularyData& data) {
   check_id(data.special.eom, "eom", count);
   check_id(data.special.unknown, "unknown", count);
   check_id(data.special.padding, "padding", count);
+  for (const TokenId id : data.special.stops) check_id(id, "stop", count);
   if (data.add_bos && !data.special.bos) throw_invalid("vocabulary: bos is to be added but absent");
   if (data.add_eos && !data.special.eos) throw_invalid("vocabulary: eos is to be added but absent");
 }
@@ -73,6 +75,12 @@ std::optional<TokenId> Vocabulary::find(std::string_view wanted) const {
     if (text(slots_[slot]) == wanted) return slots_[slot];
   }
   return std::nullopt;
+}
+
+bool Vocabulary::ends_generation(TokenId id) const {
+  const SpecialIds& special = data_.special;
+  return id == special.eos || id == special.eot || id == special.eom ||
+         std::find(special.stops.begin(), special.stops.end(), id) != special.stops.end();
 }
 
 }  // namespace adze::text

@@ -39,6 +39,7 @@ struct SpecialIds {
   std::optional<TokenId> eom;  // end of message
   std::optional<TokenId> unknown;
   std::optional<TokenId> padding;
+  std::vector<TokenId> stops;  // further ones that end an answer
 };
 
 // Where a blank is put before plain text, so that a first word is spelled like the others.
@@ -115,10 +116,8 @@ class Vocabulary {
     const auto found = data_.added_rules.find(id);
     return found == data_.added_rules.end() ? AddedTokenRules{} : found->second;
   }
-  // Generation ends with eos, eot or eom.
-  bool ends_generation(TokenId id) const {
-    return id == data_.special.eos || id == data_.special.eot || id == data_.special.eom;
-  }
+  // Generation ends with eos, eot, eom or one of the stops.
+  bool ends_generation(TokenId id) const;
 
  private:
   VocabularyData data_;
