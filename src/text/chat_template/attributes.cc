@@ -4,6 +4,7 @@
 #include "text/chat_template/builtins.h"
 #include "text/chat_template/operators.h"
 #include "text/chat_template/python_text.h"
+#include "text/chat_template/text_methods.h"
 
 namespace adze::text::chat {
 namespace {
@@ -17,9 +18,8 @@ std::optional<Value> loop_attribute(const Loop& loop, std::string_view name) {
   if (name == "first") return Value::boolean(loop.index == 0);
   if (name == "last") return Value::boolean(loop.index + 1 == size);
   if (name == "length") return Value::integer(size);
-  // Jinja counts recursive loops here, which are not supported.
-  if (name == "depth") return Value::integer(1);
-  if (name == "depth0") return Value::integer(0);
+  if (name == "depth") return Value::integer(loop.level + 1);
+  if (name == "depth0") return Value::integer(loop.level);
   if (name == "previtem") {
     return loop.index > 0 ? loop.items[loop.index - 1]
                           : Value::undefined("there is no previous item");
@@ -42,8 +42,15 @@ std::optional<Value> find_attribute(Context& context, const Value& value, std::s
   if (const Loop* loop = value.loop()) {
     if (auto found = loop_attribute(*loop, name)) return found;
   }
+  if (const List* list = value.list(); list && list->flavor == Flavor::kGroup) {
+    if (name == "grouper") return list->items[0];
+    if (name == "list") return list->items[1];
+  }
   if (const Builtin* method = find_method(value, name)) return context.method(value, method);
-  if (is_forbidden_method(value, name)) return Value::undefined(name);
+  if (is_forbidden_method(value, name)) {
+    return Value::undefined(fmt::format("access to attribute '{}' of '{}' object is unsafe.", name,
+                                        value.type_name()));
+  }
   if (is_missing_method(value, name)) {
     context.unsupported("'{}' of a '{}'", printable(name), value.type_name());
   }
@@ -51,9 +58,21 @@ std::optional<Value> find_attribute(Context& context, const Value& value, std::s
   return std::nullopt;
 }
 
+// As Jinja names the object in a message.
+std::string object_name(const Value& value) {
+  if (value.is_none()) return "None";
+  if (value.name_space()) return "jinja2.utils.Namespace object";
+  if (value.loop()) return "jinja2.runtime.LoopContext object";
+  if (value.macro()) return "jinja2.runtime.Macro object";
+  if (const Builtin* function = value.function(); function && function->name == "self") {
+    return "jinja2.runtime.TemplateReference object";
+  }
+  return fmt::format("{} object", value.type_name());
+}
+
 Value missing(const Value& value, std::string_view name) {
-  return Value::undefined(
-      fmt::format("{} object has no attribute {}", value.type_name(), printable(name)));
+  return Value::undefined(fmt::format("'{}' has no attribute '{}'", object_name(value),
+                                      printable(name)));
 }
 
 std::optional<size_t> place(int64_t index, size_t size) {
@@ -63,8 +82,7 @@ std::optional<size_t> place(int64_t index, size_t size) {
 }
 
 bool is_indexable(const List& list) {
-  return list.flavor == Flavor::kList || list.flavor == Flavor::kTuple ||
-         list.flavor == Flavor::kRange;
+  return list.flavor == Flavor::kList || is_tuple(list) || list.flavor == Flavor::kRange;
 }
 
 // value[key] where Python does not raise.
@@ -83,7 +101,8 @@ std::optional<Value> find_item(Context& context, const Value& value, const Value
     const auto at = place(key.as_int(), character_count(text->text()));
     if (at) {
       const size_t begin = character_offset(text->text(), *at);
-      return context.text(text->part(begin, character_offset(text->text(), *at + 1)));
+      return text_like(context, *text,
+                       text->part(begin, character_offset(text->text(), *at + 1)));
     }
   }
   return std::nullopt;
@@ -107,7 +126,8 @@ Value get_item(Context& context, const Value& value, const Value& key) {
     if (auto found = find_attribute(context, value, name->text())) return *found;
     return missing(value, name->text());
   }
-  return Value::undefined(fmt::format("{} object has no such element", value.type_name()));
+  return Value::undefined(fmt::format("{} has no element {}", object_name(value),
+                                      printable(representation(context, key))));
 }
 
 namespace {
@@ -151,13 +171,13 @@ Value slice_text(Context& context, const String& text, const Value& begin, const
   if (slice.stride == 1) {
     const size_t from = character_offset(text.text(), static_cast<size_t>(slice.first));
     const size_t to = character_offset(text.text(), static_cast<size_t>(slice.stop));
-    return context.text(text.part(from, std::max(from, to)));
+    return text_like(context, text, text.part(from, std::max(from, to)));
   }
   context.spend(count);  // before there are offsets, which take eight bytes for each
   const std::vector<size_t> offsets = character_offsets(text.text());
   String result;
   for (const size_t i : indices(slice)) result.append_part(text, offsets[i], offsets[i + 1]);
-  return context.text(std::move(result));
+  return text_like(context, text, std::move(result));
 }
 
 }  // namespace
@@ -167,14 +187,18 @@ Value get_slice(Context& context, const Value& value, const Value& begin, const 
   if (const List* list = value.list(); list && is_indexable(*list)) {
     context.spend(1 + list->items.size() / 64);
     std::vector<Value> items;
-    for (const size_t i : indices(make_slice(context, list->items.size(), begin, end, step))) {
-      items.push_back(list->items[i]);
+    const Slice slice = make_slice(context, list->items.size(), begin, end, step);
+    for (const size_t i : indices(slice)) items.push_back(list->items[i]);
+    if (list->flavor == Flavor::kRange) {
+      const auto& [from, to, by] = list->bounds;
+      return context.range(std::move(items),
+                           {from + slice.first * by, from + slice.stop * by, slice.stride * by});
     }
-    return context.list(std::move(items), list->flavor);
+    return context.list(std::move(items), is_tuple(*list) ? Flavor::kTuple : list->flavor);
   }
   if (const String* text = value.string()) return slice_text(context, *text, begin, end, step);
   if (value.is_undefined()) context.fail_undefined(value);
-  context.fail("'{}' object is not subscriptable by a slice", value.type_name());
+  context.fail("'{}' object is not subscriptable", value.type_name());
 }
 
 }  // namespace adze::text::chat

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "text/chat_template/builtins.h"
+#include "text/chat_template/formatting.h"
 #include "text/chat_template/json.h"
 #include "text/chat_template/operators.h"
 #include "text/chat_template/python_text.h"
@@ -13,7 +14,7 @@ namespace {
 Value cased(Call& call, Case to) {
   const String text = to_string(call.context, call.self);
   call.context.spend_bytes(8 * text.size());
-  return call.context.text(change_case(text, to));
+  return text_like(call.context, text, change_case(text, to));
 }
 Value upper(Call& call) { return cased(call, Case::kUpper); }
 Value lower(Call& call) { return cased(call, Case::kLower); }
@@ -56,31 +57,78 @@ Value trim(Call& call) {
 Value replace(Call& call) {
   const int64_t count =
       call.has(2) && !call[2].is_none() ? to_index(call.context, call[2], "count") : -1;
-  return replace_text(call.context, to_string(call.context, call.self),
-                      to_string(call.context, call[0]), to_string(call.context, call[1]), count);
+  return call.context.text(replace_text(call.context, to_string(call.context, call.self),
+                                        to_string(call.context, call[0]),
+                                        to_string(call.context, call[1]), count));
 }
 
-Value string(Call& call) { return call.context.text(to_string(call.context, call.self)); }
-Value safe(Call& call) { return string(call); }  // nothing is escaped unless asked for
+Value string(Call& call) {
+  return call.self.string() ? call.self : call.context.text(to_string(call.context, call.self));
+}
+Value safe(Call& call) {
+  return call.context.text(markup(to_string(call.context, call.self)));
+}
 
 Value escape(Call& call) {
-  static constexpr std::pair<char, std::string_view> kEscapes[] = {
-      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'\'', "&#39;"}, {'"', "&#34;"}};
+  return call.context.text(escape_text(call.context, to_string(call.context, call.self)));
+}
+Value force_escape(Call& call) {
+  String text = to_string(call.context, call.self);
+  text.set_markup(false);
+  return call.context.text(escape_text(call.context, text));
+}
+
+Value center(Call& call) {
+  const int64_t width = call.has(0) ? to_index(call.context, call[0], "width") : 80;
+  const String text = to_string(call.context, call.self);
+  return text_like(call.context, text, pad_text(call.context, text, width, String(" "), 'c'));
+}
+
+Value format(Call& call) {
+  const Arguments& raw = call.raw;
+  if (!raw.positional.empty() && !raw.keywords.empty()) {
+    call.context.fail("can't handle positional and keyword arguments at the same time");
+  }
+  Value values = call.context.list(raw.positional, Flavor::kTuple);
+  if (!raw.keywords.empty()) values = keyword_dict(call.context, raw);
+  return call.context.text(
+      format_percent(call.context, to_string(call.context, call.self), values));
+}
+
+Value word_count(Call& call) {
   const String text = to_string(call.context, call.self);
   call.context.spend_bytes(8 * text.size());
-  String out;
-  for (size_t at = 0; at < text.size(); ++at) {
-    std::string_view escaped;
-    for (const auto& [c, meaning] : kEscapes) {
-      if (text.text()[at] == c) escaped = meaning;
-    }
-    if (escaped.empty()) {
-      out.append_part(text, at, at + 1);
-    } else {
-      out.append(escaped, text.has_input(at, at + 1));
-    }
+  size_t count = 0;
+  bool in_word = false;
+  for (size_t at = 0; at < text.size();) {
+    const Character c = first_character(std::string_view(text.text()).substr(at));
+    const bool word = is_word(c.codepoint);
+    if (word && !in_word) ++count;
+    in_word = word;
+    at += c.length;
   }
-  return call.context.text(std::move(out));
+  return Value::integer(count);
+}
+
+Value truncate(Call& call) {
+  Context& context = call.context;
+  const int64_t length = call.has(0) ? to_index(context, call[0], "length") : 255;
+  const bool kill_words = call.has(1) && truth(call[1]);
+  const String end = call.has(2) ? to_text(context, call[2], "end") : String("...");
+  const int64_t leeway = call.has(3) && !call[3].is_none() ? to_index(context, call[3], "leeway") : 5;
+  const auto end_size = static_cast<int64_t>(character_count(end.text()));
+  if (length < end_size) context.fail("expected length >= {}, got {}", end_size, length);
+  if (leeway < 0) context.fail("expected leeway >= 0, got {}", leeway);
+  const String text = to_text(context, call.self, "the text to truncate");
+  context.spend_bytes(8 * text.size());
+  const auto size = static_cast<int64_t>(character_count(text.text()));
+  if (size <= length + std::min(leeway, size)) return call.self;
+  size_t cut = character_offset(text.text(), static_cast<size_t>(length - end_size));
+  const size_t space = text.text().substr(0, cut).rfind(' ');
+  if (!kill_words && space != std::string::npos) cut = space;
+  String out = text.part(0, cut);
+  out.append(end);
+  return text_like(context, text, std::move(out));
 }
 
 Value indent(Call& call) {
@@ -112,7 +160,7 @@ Value indent(Call& call) {
     if (i == 0 ? first : blank || end > begin) out.append(margin);
     out.append_part(text, begin, end);
   }
-  return context.text(std::move(out));
+  return text_like(context, text, std::move(out));
 }
 
 Value to_json_filter(Call& call) {
@@ -235,6 +283,11 @@ constexpr auto kRows = std::to_array<Builtin>({
     {"safe", {}, 0, safe},
     {"escape", {}, 0, escape},
     {"e", {}, 0, escape},
+    {"forceescape", {}, 0, force_escape},
+    {"center", {"width"}, 0, center},
+    {"format", {}, 0, format, true},
+    {"wordcount", {}, 0, word_count},
+    {"truncate", {"length", "killwords", "end", "leeway"}, 0, truncate},
     {"indent", {"width", "first", "blank"}, 0, indent},
     {"tojson", {"ensure_ascii", "indent", "separators", "sort_keys"}, 0, to_json_filter},
     {"int", {"default", "base"}, 0, to_int},
