@@ -39,31 +39,33 @@ def strftime_now(format):
     return datetime.datetime.now().strftime(format)
 
 
-def environment():
-    env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols])
+def environment(optimized=True):
+    """Without the optimizer Jinja folds no constants, and so swallows no errors of them."""
+    env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols],
+                                        optimized=optimized)
     env.filters["tojson"] = tojson
     env.globals["raise_exception"] = raise_exception
     env.globals["strftime_now"] = strftime_now
     return env
 
 
-ENVIRONMENT = environment()
+ENVIRONMENTS = {optimized: environment(optimized) for optimized in (True, False)}
 
 
-@functools.lru_cache(maxsize=None)
-def compiled(source):
+@functools.lru_cache(maxsize=1000)
+def compiled(source, optimized):
     """The template, or the row that run() gives for one that is none."""
     try:
-        return ENVIRONMENT.from_string(source)
+        return ENVIRONMENTS[optimized].from_string(source)
     except jinja2.exceptions.TemplateSyntaxError as error:
         return {"error": "syntax", "line": error.lineno, "message": error.message, "type": type(error).__name__}
     except SyntaxError as error:  # Python's own, of the compiled template: it has no line of the source
         return {"error": "runtime", "message": str(error), "type": "SyntaxError"}
 
 
-def run(source, variables):
+def run(source, variables, optimized=True):
     """{"output": text}, or the kind of error ("syntax", with its line, or "runtime"), its message and Python's type."""
-    template = compiled(source)
+    template = compiled(source, optimized)
     if isinstance(template, dict):
         return template
     try:

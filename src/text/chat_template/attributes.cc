@@ -31,9 +31,20 @@ std::optional<Value> loop_attribute(const Loop& loop, std::string_view name) {
   return std::nullopt;
 }
 
+// What every object of Python has and the sandbox hides.
+bool is_private(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "__class__",  "__delattr__", "__dir__",    "__doc__",       "__eq__",           "__format__",
+      "__ge__",     "__getattribute__", "__getstate__", "__gt__", "__hash__",         "__init__",
+      "__init_subclass__", "__le__", "__lt__",   "__ne__",        "__new__",          "__reduce__",
+      "__reduce_ex__", "__repr__", "__setattr__", "__sizeof__",   "__str__",          "__subclasshook__"};
+  return name.starts_with("__") &&
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 // What getattr() finds.
 std::optional<Value> find_attribute(Context& context, const Value& value, std::string_view name) {
-  if (value.is_undefined()) context.fail_undefined(value);
+  if (value.is_undefined() && !is_private(name)) context.fail_undefined(value);
   if (Namespace* space = value.name_space()) {
     context.spend(1 + space->attributes.size() / 32);
     const Value* found = space->find(name);
@@ -47,7 +58,7 @@ std::optional<Value> find_attribute(Context& context, const Value& value, std::s
     if (name == "list") return list->items[1];
   }
   if (const Builtin* method = find_method(value, name)) return context.method(value, method);
-  if (is_forbidden_method(value, name)) {
+  if (is_forbidden_method(value, name) || is_private(name)) {
     return Value::undefined(fmt::format("access to attribute '{}' of '{}' object is unsafe.", name,
                                         value.type_name()));
   }
@@ -64,6 +75,10 @@ std::string object_name(const Value& value) {
   if (value.name_space()) return "jinja2.utils.Namespace object";
   if (value.loop()) return "jinja2.runtime.LoopContext object";
   if (value.macro()) return "jinja2.runtime.Macro object";
+  if (value.string() && value.string()->is_markup()) return "markupsafe.Markup object";
+  if (value.list() && value.list()->flavor == Flavor::kGroup) {
+    return "jinja2.filters._GroupTuple object";
+  }
   if (const Builtin* function = value.function(); function && function->name == "self") {
     return "jinja2.runtime.TemplateReference object";
   }
@@ -71,8 +86,8 @@ std::string object_name(const Value& value) {
 }
 
 Value missing(const Value& value, std::string_view name) {
-  return Value::undefined(fmt::format("'{}' has no attribute '{}'", object_name(value),
-                                      printable(name)));
+  return Value::undefined(
+      fmt::format("'{}' has no attribute {}", object_name(value), quoted_text(name)));
 }
 
 std::optional<size_t> place(int64_t index, size_t size) {
@@ -126,8 +141,8 @@ Value get_item(Context& context, const Value& value, const Value& key) {
     if (auto found = find_attribute(context, value, name->text())) return *found;
     return missing(value, name->text());
   }
-  return Value::undefined(fmt::format("{} has no element {}", object_name(value),
-                                      printable(representation(context, key))));
+  return Value::undefined(
+      fmt::format("{} has no element {}", object_name(value), representation(context, key)));
 }
 
 namespace {

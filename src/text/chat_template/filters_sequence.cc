@@ -30,15 +30,11 @@ Value first(Call& call) {
   return items.empty() ? Value::undefined("No first item, sequence was empty.") : items[0];
 }
 
-void reject_generator(Call& call) {
+Value last(Call& call) {
   const List* list = call.self.list();
   if (list && list->flavor == Flavor::kGenerator) {
     call.context.fail("'generator' object is not reversible");
   }
-}
-
-Value last(Call& call) {
-  reject_generator(call);
   if (call.self.string() && !call.self.string()->empty()) {
     return get_item(call.context, call.self, Value(int64_t{-1}, false));
   }
@@ -47,30 +43,38 @@ Value last(Call& call) {
 }
 
 Value reverse(Call& call) {
-  reject_generator(call);
   if (call.self.string()) {
     return get_slice(call.context, call.self, Value(), Value(), Value(int64_t{-1}, false));
   }
-  if (call.self.is_undefined()) call.context.fail("argument must be iterable");
+  if (!is_iterable(call.self)) call.context.fail("argument must be iterable");
   std::vector<Value> items = iterate(call.context, call.self);
   std::reverse(items.begin(), items.end());
-  return call.context.generator(std::move(items));
+  const List* list = call.self.list();
+  const bool generator = list && list->flavor == Flavor::kGenerator;
+  return generator ? call.context.list(std::move(items)) : call.context.generator(std::move(items));
 }
 
-// What `attribute` ("a.b.0", an index, or none for the item itself) finds in `item`.
-Value resolve(Context& context, Value item, const Value* attribute) {
+// What `attribute` ("a.b.0", an index, or none for the item itself) finds in `item`. `missing`, if
+// it is given and not None, stands for what is not found at any step.
+Value resolve(Context& context, Value item, const Value* attribute, const Value* missing = nullptr) {
   if (!attribute || attribute->is_none()) return item;
-  if (!attribute->string()) return get_item(context, item, *attribute);
-  std::string_view path = attribute->string()->text();
-  while (true) {
+  const auto step = [&](const Value& key) {
+    item = get_item(context, item, key);
+    if (item.is_undefined() && missing && !missing->is_none()) item = *missing;
+  };
+  if (!attribute->string()) {
+    step(*attribute);
+    return item;
+  }
+  for (std::string_view path = attribute->string()->text();;) {
     context.spend();
-    const size_t dot = path.find('.');
+    const size_t dot = std::min(path.find('.'), path.size());
     const std::string_view part = path.substr(0, dot);
     const bool digits = !part.empty() && std::all_of(part.begin(), part.end(),
                                                      [](char c) { return c >= '0' && c <= '9'; });
     const std::optional<int64_t> index = digits ? parse_int(part, 10) : std::nullopt;
-    item = get_item(context, item, index ? Value(*index, false) : context.text(part));
-    if (dot == std::string_view::npos) return item;
+    step(index ? Value(*index, false) : context.text(part));
+    if (dot == path.size()) return item;
     path.remove_prefix(dot + 1);
   }
 }
@@ -147,19 +151,20 @@ Value sorted(Call& call, std::vector<Keyed> keyed, bool reversed) {
   return call.context.list(std::move(result));
 }
 
-// The key by `attribute`, which may name several with commas between.
+// The keys by `attribute`, which may name several with commas between: a list even of one, whose
+// items Python compares for equality first.
 Value sort_key(Call& call, const Value& item, const Value* attribute, bool case_sensitive) {
-  const String* names = attribute ? attribute->string() : nullptr;
-  if (!names || names->text().find(',') == std::string::npos) {
-    return key_of(call, item, attribute, case_sensitive);
-  }
   std::vector<Value> keys;
-  for (std::string_view rest = names->text();;) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    const Value name = call.context.text(rest.substr(0, comma));
-    keys.push_back(key_of(call, item, &name, case_sensitive));
-    if (comma == rest.size()) break;
-    rest.remove_prefix(comma + 1);
+  if (const String* names = attribute ? attribute->string() : nullptr) {
+    for (std::string_view rest = names->text();;) {
+      const size_t comma = std::min(rest.find(','), rest.size());
+      const Value name = call.context.text(rest.substr(0, comma));
+      keys.push_back(key_of(call, item, &name, case_sensitive));
+      if (comma == rest.size()) break;
+      rest.remove_prefix(comma + 1);
+    }
+  } else {
+    keys.push_back(key_of(call, item, attribute, case_sensitive));
   }
   return call.context.list(std::move(keys));
 }
@@ -176,8 +181,7 @@ Value sort(Call& call) {
 Value group_by(Call& call) {
   Context& context = call.context;
   const auto key = [&](const Value& item, bool case_sensitive) {
-    Value found = resolve(context, item, &call[0]);
-    if (found.is_undefined() && call.has(1) && !call[1].is_none()) found = call[1];
+    const Value found = resolve(context, item, &call[0], given(call, 1));
     return key_of(call, found, nullptr, case_sensitive);
   };
   const bool case_sensitive = flag(call, 2);
@@ -277,9 +281,7 @@ Value extreme(Call& call, bool largest) {
   Value best_key = key_of(call, all[0], given(call, 1), flag(call, 0));
   for (size_t i = 1; i < all.size(); ++i) {
     Value key = key_of(call, all[i], given(call, 1), flag(call, 0));
-    const bool better =
-        largest ? less(call.context, best_key, key) : less(call.context, key, best_key);
-    if (better) {
+    if (compare(call.context, largest ? Comparison::kGreater : Comparison::kLess, key, best_key)) {
       best = i;
       best_key = std::move(key);
     }
@@ -331,9 +333,7 @@ void map_attribute(Call& call, std::vector<Value>& out) {
   }
   if (!path) context.fail("map requires a filter argument");
   for (const Value& item : iterate(context, call.self)) {
-    Value found = resolve(context, item, path);
-    const bool use = found.is_undefined() && missing && !missing->is_none();
-    out.push_back(use ? *missing : std::move(found));
+    out.push_back(resolve(context, item, path, missing));
   }
 }
 

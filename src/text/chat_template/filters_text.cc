@@ -119,6 +119,10 @@ Value truncate(Call& call) {
   const auto end_size = static_cast<int64_t>(character_count(end.text()));
   if (length < end_size) context.fail("expected length >= {}, got {}", end_size, length);
   if (leeway < 0) context.fail("expected leeway >= 0, got {}", leeway);
+  if (!call.self.string()) {
+    const auto items = static_cast<int64_t>(adze::text::chat::length(context, call.self));
+    if (items <= length + std::min(leeway, items)) return call.self;
+  }
   const String text = to_text(context, call.self, "the text to truncate");
   context.spend_bytes(8 * text.size());
   const auto size = static_cast<int64_t>(character_count(text.text()));
@@ -187,14 +191,27 @@ Value to_json_filter(Call& call) {
   return context.text(to_json(context, call.self, style), call.self.has_input());
 }
 
-std::optional<double> parse_float(std::string_view text) {
+// Without the underscores that Python allows between digits; nothing where one stands elsewhere.
+std::optional<std::string> join_digits(std::string_view text) {
+  const auto is_part = [&](size_t i) { return i < text.size() && std::isalnum(text[i] & 0x7f); };
   std::string digits;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '_') digits += text[i];
+    if (text[i] != '_') {
+      digits += text[i];
+    } else if (i == 0 || !is_part(i - 1) || !is_part(i + 1)) {
+      return std::nullopt;
+    }
   }
-  if (digits.find_first_of("xXpP(") != std::string::npos || digits.empty()) return std::nullopt;
+  return digits;
+}
+
+std::optional<double> parse_float(std::string_view text) {
+  const auto digits = join_digits(text);
+  if (!digits || digits->empty() || digits->find_first_of("xXpP(") != std::string::npos) {
+    return std::nullopt;
+  }
   char* end = nullptr;
-  const double value = std::strtod(digits.c_str(), &end);
+  const double value = std::strtod(digits->c_str(), &end);
   return *end == '\0' ? std::optional(value) : std::nullopt;
 }
 
@@ -225,7 +242,9 @@ Value to_int(Call& call) {
     const int64_t prefix_base = prefix == 'x' ? 16 : prefix == 'o' ? 8 : prefix == 'b' ? 2 : 0;
     if (prefix_base == base && text[2] != '-') text.erase(0, 2);
     if (base < 2 || base > 36) context.unsupported("int() with base {}", base);
-    if (const auto value = parse_int(text, static_cast<int>(base))) return Value(*value, input);
+    const auto digits = join_digits(text);
+    const auto value = digits ? parse_int(*digits, static_cast<int>(base)) : std::nullopt;
+    if (value) return Value(*value, input);
     const auto number = parse_float(text);
     if (number && std::abs(*number) < 9.2e18) return Value(static_cast<int64_t>(*number), input);
   }
@@ -245,31 +264,35 @@ Value to_float(Call& call) {
 
 Value absolute(Call& call) {
   if (!call.self.is_number()) {
-    if (call.self.is_undefined()) call.context.fail_undefined(call.self);
     call.context.fail("bad operand type for abs(): '{}'", call.self.type_name());
   }
-  const bool negative = call.self.as_float() < 0;
-  return negative ? negate(call.context, call.self) : call.self;
+  const bool negative = std::signbit(call.self.as_float());
+  return negative ? negate(call.context, call.self) : positive(call.context, call.self);
 }
 
 Value round_number(Call& call) {
   Context& context = call.context;
-  if (!call.self.is_number()) context.fail("cannot round a '{}'", call.self.type_name());
   const int64_t digits = call.has(0) ? to_index(context, call[0], "precision") : 0;
   const std::string method = call.has(1) ? to_text(context, call[1], "method").text() : "common";
+  if (method != "common" && method != "ceil" && method != "floor") {
+    context.fail("method must be common, ceil or floor");
+  }
+  if (call.self.is_undefined() && method != "common") context.fail_undefined(call.self);
+  if (!call.self.is_number()) {
+    context.fail("type {} doesn't define __round__ method", call.self.type_name());
+  }
   if (digits < 0 || digits > 15) context.unsupported("round() to {} digits", digits);
   const double number = call.self.as_float();
   const bool input = call.self.has_input();
   if (method == "common") {
-    if (!call.self.is_float()) return call.self;
+    if (!call.self.is_float()) return positive(context, call.self);
     // Correctly rounded from the decimal expansion, half to even, as round() does.
     const std::string text = fmt::format("{:.{}f}", number, digits);
     return Value(std::strtod(text.c_str(), nullptr), input);
   }
   const double scale = std::pow(10.0, static_cast<double>(digits));
-  if (method == "ceil") return Value(std::ceil(number * scale) / scale, input);
-  if (method == "floor") return Value(std::floor(number * scale) / scale, input);
-  context.fail("method must be common, ceil or floor");
+  const double whole = method == "ceil" ? std::ceil(number * scale) : std::floor(number * scale);
+  return Value((whole == 0 ? 0.0 : whole) / scale, input);  // an integer on the way: no -0.0
 }
 
 constexpr auto kRows = std::to_array<Builtin>({

@@ -324,6 +324,7 @@ class PercentFormatter {
   void take_name() {
     named_.reset();
     if (peek() != '(') return;
+    if (arguments_.is_undefined()) context_.fail_undefined(arguments_);
     if (!arguments_.dict()) context_.fail("format requires a mapping");
     const size_t begin = ++at_;
     for (int depth = 1; depth > 0; ++at_) {
@@ -418,6 +419,7 @@ class PercentFormatter {
       case 'g':
       case 'G': {
         const Value value = next();
+        if (value.is_undefined()) context_.fail_undefined(value);
         if (!value.is_number()) {
           context_.fail("must be real number, not {}", value.type_name());
         }
@@ -451,6 +453,7 @@ class PercentFormatter {
   String integer(const Value& value, const FormatSpec& written) {
     FormatSpec spec = written;
     const bool decimal = std::string_view("diu").find(spec.type) != std::string_view::npos;
+    if (value.is_undefined()) context_.fail_undefined(value);
     if (!value.is_number() || (!decimal && value.is_float())) {
       context_.fail("%{} format: {} is required, not {}", spec.type,
                     decimal ? "a real number" : "an integer", value.type_name());

@@ -78,6 +78,7 @@ Value make_dict(Call& call) {
     call.context.fail("dict expected at most 1 argument, got {}", given.size());
   }
   if (!given.empty()) {
+    if (given[0].is_undefined()) call.context.fail_undefined(given[0]);
     entries = given[0].dict() ? given[0].dict()->entries : collect_pairs(call.context, given[0]);
   }
   add_keywords(call.context, call.raw, entries);

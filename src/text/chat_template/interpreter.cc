@@ -285,6 +285,10 @@ Value Interpreter::call_macro(const Macro& macro, Arguments arguments) {
   context_.set_line(line);
   if (node.uses_kwargs) {
     define("kwargs", keyword_dict(context_, arguments));
+  } else if (!keywords.empty() && keywords[0].first == "caller") {
+    context_.fail("macro '{}' was invoked with two values for the special caller argument. This is "
+                  "most likely a bug.",
+                  node.name);
   } else if (!keywords.empty()) {
     context_.fail("macro '{}' takes no keyword argument '{}'", node.name,
                   printable(keywords[0].first));

@@ -594,6 +594,10 @@ constexpr auto kListRows = std::to_array<Builtin>({
     {"index", {"value"}, 1, list_index},
     {"copy", {}, 0, copy},
 });
+constexpr auto kRangeRows = std::to_array<Builtin>({
+    {"count", {"value"}, 1, list_count},
+    {"index", {"value"}, 1, list_index},
+});
 constexpr auto kLoopRows = std::to_array<Builtin>({
     {"cycle", {}, 0, cycle, true},
     {"changed", {}, 0, changed, true},
@@ -610,6 +614,7 @@ const Builtin* find_method(const Value& self, std::string_view name) {
   if (self.string()) return find_row(kTextRows, name);
   if (self.dict()) return find_row(kDictRows, name);
   if (self.loop()) return find_row(kLoopRows, name);
+  if (self.list() && self.list()->flavor == Flavor::kRange) return find_row(kRangeRows, name);
   if (is_sequence(self)) {
     const Builtin* row = find_row(kListRows, name);
     return row && name == "copy" && is_tuple(*self.list()) ? nullptr : row;

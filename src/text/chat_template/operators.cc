@@ -159,6 +159,7 @@ bool contains(Context& context, const Value& container, const Value& item) {
   }
   if (const Dict* dict = container.dict()) return dict->find(hash_key(context, item)) != nullptr;
   if (const List* list = container.list()) {
+    if (list->flavor == Flavor::kKeys) hash_key(context, item);  // fails where Python does
     for (size_t i = list->consumed; i < list->items.size(); ++i) {
       if (list->flavor == Flavor::kGenerator) list->consumed = i + 1;
       if (equal(context, list->items[i], item)) return true;
@@ -206,6 +207,15 @@ int64_t floor_divide(Context& context, int64_t a, int64_t b) {
   return a % b != 0 && (a % b < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
+double float_floor_divide(double a, double b) {
+  const double rest = std::fmod(a, b);
+  double quotient = (a - rest) / b;
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+  if (quotient == 0) return std::copysign(0.0, a / b);
+  const double whole = std::floor(quotient);
+  return quotient - whole > 0.5 ? whole + 1 : whole;
+}
+
 double float_modulo(double a, double b) {
   double rest = std::fmod(a, b);
   if (rest != 0 && (rest < 0) != (b < 0)) rest += b;
@@ -239,6 +249,7 @@ Value integer_arithmetic(Context& context, Arithmetic op, int64_t a, int64_t b, 
     case Arithmetic::kFloorDivide:
       return Value(floor_divide(context, a, b), input);
     case Arithmetic::kModulo:
+      if (b == 0) context.fail("integer modulo by zero");
       if (b == -1) return Value(int64_t{0}, input);
       return Value(a - floor_divide(context, a, b) * b, input);
     case Arithmetic::kPower:
@@ -252,7 +263,11 @@ Value integer_arithmetic(Context& context, Arithmetic op, int64_t a, int64_t b, 
 Value float_arithmetic(Context& context, Arithmetic op, double a, double b, bool input) {
   const bool divides =
       op == Arithmetic::kDivide || op == Arithmetic::kFloorDivide || op == Arithmetic::kModulo;
-  if (divides && b == 0) context.fail("float division by zero");
+  if (divides && b == 0) {
+    context.fail("{}", op == Arithmetic::kDivide        ? "float division by zero"
+                       : op == Arithmetic::kFloorDivide ? "float floor division by zero"
+                                                        : "float modulo");
+  }
   switch (op) {
     case Arithmetic::kAdd:
       return Value(a + b, input);
@@ -263,7 +278,7 @@ Value float_arithmetic(Context& context, Arithmetic op, double a, double b, bool
     case Arithmetic::kDivide:
       return Value(a / b, input);
     case Arithmetic::kFloorDivide:
-      return Value(std::floor((a - float_modulo(a, b)) / b + 0.5), input);
+      return Value(float_floor_divide(a, b), input);
     case Arithmetic::kModulo:
       return Value(float_modulo(a, b), input);
     case Arithmetic::kPower:
@@ -306,7 +321,7 @@ bool is_repeatable(const Value& value) {
 // What Python says of operands that an operator does not take.
 std::string operand_message(Arithmetic op, const Value& a, const Value& b) {
   constexpr std::string_view kTexts[] = {"+", "-", "*", "/", "//", "%", "** or pow()"};
-  if (op == Arithmetic::kAdd && is_repeatable(a)) {
+  if (op == Arithmetic::kAdd && is_repeatable(a) && a.type_name() != "Markup") {
     return fmt::format("can only concatenate {0} (not \"{1}\") to {0}", a.type_name(),
                        b.type_name());
   }

@@ -207,7 +207,10 @@ class Parser : private ExpressionParser {
     macro.uses_caller = names_.caller;
     macro.uses_varargs = names_.varargs;
     macro.uses_kwargs = names_.kwargs;
-    names_ = around;
+    // To Jinja a macro mentions what one inside it does.
+    names_.caller = names_.caller || around.caller;
+    names_.varargs = names_.varargs || around.varargs;
+    names_.kwargs = names_.kwargs || around.kwargs;
   }
 
   std::unique_ptr<Statement> call_block() {
@@ -218,7 +221,6 @@ class Parser : private ExpressionParser {
     statement->expressions.push_back(expression());
     if (statement->expressions[0]->op != Op::kCall) fail("expected call");
     finish_macro(*macro, "endcall");
-    names_.caller = names_.caller || macro->uses_caller;
     statement->macro = std::move(macro);
     return statement;
   }

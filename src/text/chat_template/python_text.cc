@@ -95,9 +95,21 @@ bool is_cased(int32_t codepoint) {
 }
 
 std::string map_character(int32_t codepoint, Case to) {
-  // The one common letter whose upper case is two (Unicode, SpecialCasing.txt).
-  if (codepoint == 0xdf && to == Case::kUpper) return "SS";
-  if (codepoint == 0xdf && to == Case::kTitle) return "Ss";
+  struct Special {
+    int32_t codepoint;
+    const char* upper;
+    const char* title;
+  };
+  static constexpr Special kSpecial[] = {
+#include "text/chat_template/special_casing.inc"
+  };
+  if (codepoint == 0x130 && to == Case::kLower) return "i\u0307";
+  const auto* const special =
+      std::lower_bound(std::begin(kSpecial), std::end(kSpecial), codepoint,
+                       [](const Special& row, int32_t wanted) { return row.codepoint < wanted; });
+  if (special != std::end(kSpecial) && special->codepoint == codepoint && to != Case::kLower) {
+    return to == Case::kUpper ? special->upper : special->title;
+  }
   switch (to) {
     case Case::kUpper:
       return encode_utf8(utf8proc_toupper(codepoint));

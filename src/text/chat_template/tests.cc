@@ -34,12 +34,14 @@ bool is_callable(const Value& value) {
   return value.macro() || value.method() || value.function() || value.is_undefined();
 }
 
-Value is_odd(Call& call) {
-  return Value::boolean(to_index(call.context, call.self, "an odd number") % 2 != 0);
+// Whether the rest of a division by two is `rest`.
+Value has_parity(Call& call, int64_t rest) {
+  const Value found =
+      arithmetic(call.context, Arithmetic::kModulo, call.self, Value(int64_t{2}, false));
+  return Value::boolean(equal(call.context, found, Value(rest, false)));
 }
-Value is_even(Call& call) {
-  return Value::boolean(to_index(call.context, call.self, "an even number") % 2 == 0);
-}
+Value is_odd(Call& call) { return has_parity(call, 1); }
+Value is_even(Call& call) { return has_parity(call, 0); }
 Value is_divisible(Call& call) {
   const Value rest = arithmetic(call.context, Arithmetic::kModulo, call.self, call[0]);
   return Value::boolean(!truth(rest));

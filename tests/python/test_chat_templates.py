@@ -1,0 +1,119 @@
+"""Chat templates against Python's Jinja in transformers' set-up: published templates, and random ones.
+
+ADZE_TEMPLATE: the test tool adze_template; without it all is skipped. ADZE_LLAMACPP_SOURCES: an unpacked source
+distribution of llama-cpp-python, whose templates are compared; without it those are skipped.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BIN = os.environ.get("ADZE_TEMPLATE")
+SOURCES = os.environ.get("ADZE_LLAMACPP_SOURCES")
+GOLDEN = Path(__file__).parent.parent / "golden"
+pytestmark = pytest.mark.skipif(not BIN, reason="ADZE_TEMPLATE is not set")
+sys.path.insert(0, str(GOLDEN))
+
+import jinja_fuzz  # noqa: E402
+import jinja_sources  # noqa: E402
+
+reference = pytest.importorskip("jinja_reference", reason="jinja2 is not installed")
+
+# What 0006-chat-templates.md leaves out; the only errors where Jinja renders.
+LEFT_OUT = re.compile("an integer that does not fit in 64 bits|sameas of a '|a generator|a 'function' as text|a complex number")
+# Errors whose very message templates choose or users know: Jinja's own.
+SAME_MESSAGE = {"TemplateError", "UndefinedError", "SecurityError", "TemplateRuntimeError"}
+
+
+def ask(requests):
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
+    done = subprocess.run([BIN], input=lines.encode(), capture_output=True, timeout=600)
+    assert done.returncode == 0, done.stderr.decode()
+    # Only \n ends a line: a prompt may hold U+2028.
+    answers = [json.loads(line) for line in done.stdout.decode().split("\n")[:-1]]
+    assert len(answers) == len(requests)
+    return answers
+
+
+def request(source, conversation, generate=False):
+    return {"template": source, "messages": conversation["messages"], "tools": conversation.get("tools"), "bos_token": "<s>",
+            "eos_token": "</s>", "add_generation_prompt": generate, "extra": conversation.get("extra")}
+
+
+def one_line(message):
+    return re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\x{ord(match[0]):02x}", message)
+
+
+def difference(expected, answer):
+    """What is wrong with an answer, or None."""
+    error = answer.get("error")
+    if "output" in expected:
+        if error:
+            return None if LEFT_OUT.search(error) else f"fails with {error}"
+        return None if answer["text"] == expected["output"] else f"{answer['text']!r}, not {expected['output']!r}"
+    if expected["type"] == "SyntaxError":
+        return None  # Python cannot compile what Jinja made of it
+    wanted = f"{expected['type']}: {expected['message']}"
+    if error is None:
+        return f"renders {answer['text']!r}, not {wanted}"
+    if not re.match(r"template: chat template: line \d+: .", error) or "\n" in error:
+        return f"no line of a message: {error}"
+    if expected["type"] in SAME_MESSAGE and one_line(expected["message"]) not in error and not LEFT_OUT.search(error):
+        return f"{error}, not {wanted}"
+    return None
+
+
+def compare(cases, optimized=True):
+    """cases: (name, source, conversation, generate). Returns how many rendered and how many failed on both sides."""
+    answers = ask([request(source, conversation, generate) for _, source, conversation, generate in cases])
+    found, rendered = [], 0
+    for (name, source, conversation, generate), answer in zip(cases, answers):
+        expected = reference.run(source, jinja_sources.variables(conversation, generate), optimized)
+        rendered += "output" in expected
+        wrong = difference(expected, answer)
+        if wrong and "strftime_now" in source:  # the minute may have turned
+            expected = reference.run(source, jinja_sources.variables(conversation, generate), optimized)
+            wrong = difference(expected, ask([request(source, conversation, generate)])[0])
+        if wrong:
+            found.append(f"{name}: {wrong}")
+    assert not found, f"{len(found)} of {len(cases)} differ:\n" + "\n".join(row[:1000] for row in found[:20])
+    return rendered, len(cases) - rendered
+
+
+def with_conversations(templates):
+    small = [{"name": "variables", "messages": [], "extra": jinja_sources.VARIABLES}]
+    return [(f"{name} {conversation['name']} {generate}", source, conversation, generate)
+            for name, source in templates
+            for conversation in (jinja_sources.ALL if "messages" in source else small)
+            for generate in (False, True)]
+
+
+def test_project_templates():
+    templates = [(path.name, path.read_text()) for path in sorted((GOLDEN / "chat_templates").glob("*.jinja"))]
+    assert len(templates) >= 10
+    rendered, _ = compare(with_conversations(templates))
+    assert rendered > 1000
+
+
+def test_published_templates():
+    if not SOURCES:
+        pytest.skip("ADZE_LLAMACPP_SOURCES is not set")
+    templates = jinja_sources.published(SOURCES)
+    assert sum(name.endswith(".jinja") for name, _ in templates) >= 60
+    rendered, failed = compare(with_conversations(templates))
+    print(f"{len(templates)} templates, {rendered} prompts and {failed} errors agree")
+    assert rendered > 5000
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_templates(seed):
+    conversation = {"messages": [], "extra": jinja_sources.VARIABLES}
+    numbers = range(1_000_000 + 300 * seed, 1_000_000 + 300 * (seed + 1))
+    # Without Jinja's optimizer, which swallows what goes wrong in constants.
+    rendered, failed = compare([(f"seed {n}", jinja_fuzz.template(n), conversation, False) for n in numbers], optimized=False)
+    assert rendered > 100 and failed > 50
