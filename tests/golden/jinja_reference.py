@@ -4,6 +4,7 @@ ImmutableSandboxedEnvironment with trim_blocks, lstrip_blocks and loop controls,
 raise_exception, strftime_now, and the generation tag. Needs the Python package jinja2 (3.1).
 """
 
+import copy
 import datetime
 import functools
 import json
@@ -69,6 +70,7 @@ def run(source, variables, optimized=True):
     if isinstance(template, dict):
         return template
     try:
-        return {"output": template.render(**variables)}
+        # A copy: Jinja's indent changes a list it is given.
+        return {"output": template.render(**copy.deepcopy(variables))}
     except Exception as error:
         return {"error": "runtime", "message": str(error), "type": type(error).__name__}

@@ -110,6 +110,59 @@ def test_published_templates():
     assert rendered > 5000
 
 
+ESCAPES = """
+{{ ''.__class__ }}|{{ ''.__class__.__mro__[1].__subclasses__() }}
+{{ ''['__class__'] }}|{{ ''['__cla' ~ 'ss__']['__base__'] }}
+{{ '' | attr('__class__') }}|{{ ('' | attr('__class__')).x }}
+{{ [''] | map(attribute='__class__') | list }}
+{{ [''] | map(attribute='__class__.__mro__') | list }}
+{{ [''] | selectattr('__class__') | list }}|{{ [''] | map('attr', '__class__') | list }}
+{{ [''] | groupby('__class__') }}|{{ [''] | sort(attribute='__class__') }}
+{{ '{0.__class__}'.format('') }}|{{ '{0.__class__.__mro__}'.format('') }}
+{{ '{0[__class__]}'.format('') }}|{{ '{a.__init__.__globals__}'.format(a=range) }}
+{{ '{0.__class__}' | format('') }}|{{ '{x.__class__}'.format_map({'x': ''}) }}
+{{ ('{0.__class__}' | safe).format('') }}|{{ ('{0.__class__.__init__}' | e).format(1) }}
+{{ '%(__class__)s' % {} }}
+{{ range.__globals__ }}|{{ range.__call__(3) }}
+{{ raise_exception.__globals__['os'] }}
+{{ strftime_now.__code__ }}|{{ strftime_now.__globals__.x }}
+{{ self.__init__.__globals__ }}|{{ self._TemplateReference__context }}
+{% for i in [1] %}{{ loop._iterable }}|{{ loop.__class__ }}|{{ loop.__init__.__globals__ }}{% endfor %}
+{% macro m() %}{% endmacro %}{{ m.__globals__ }}|{{ m.__call__.x }}
+{{ namespace().__class__ }}|{{ namespace().__dict__.x }}
+{% set ns = namespace() %}{% set ns.__class__ = 1 %}{{ ns.__class__ }}
+{{ l.append(1) }}
+{{ l.sort() }}
+{{ d.update(a=5) }}
+{{ d.pop('a') }}
+{{ d.setdefault('q', 1) }}
+{{ d.__setitem__('a', 2) }}|{{ l['append'](1) }}
+{{ (l | attr('append'))(1) }}
+{{ [l] | map(attribute='append') | first }}
+{{ dict.fromkeys('ab') }}|{{ dict.mro() }}
+{{ messages.__class__.__base__ }}|{{ config }}|{{ request }}|{{ cycler.__init__ }}
+{{ ''.join.__self__ }}|{{ ''.upper.__func__.x }}
+{{ none.__class__ }}|{{ true.__class__.x }}|{{ (1).__add__(2) }}
+{{ missing.__class__ }}|{{ missing.__init__.__globals__ }}
+""".strip().splitlines()
+
+
+def test_escapes_from_the_sandbox_give_nothing():
+    conversation = {"messages": [], "extra": jinja_sources.VARIABLES}
+    answers = ask([request(source, conversation) for source in ESCAPES])
+    for source, answer in zip(ESCAPES, answers):
+        expected = reference.run(source, jinja_sources.variables(conversation, False), optimized=False)
+        text = answer.get("text", "")
+        assert not re.search("<class|<built-in|<function|<bound|<slot|object at|builtins|__main__", text), (source, text)
+        # Where Jinja answers with an object of Python's, there is no such object here.
+        if "output" in expected and re.search("<class|<built-in|<function|<bound|object at", expected["output"]):
+            continue
+        if "output" in expected or expected["type"] in SAME_MESSAGE:
+            assert answer.get("error") or text == expected.get("output"), (source, answer, expected)
+        else:
+            assert answer.get("error"), (source, answer, expected)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_random_templates(seed):
     conversation = {"messages": [], "extra": jinja_sources.VARIABLES}

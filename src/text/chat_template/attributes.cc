@@ -34,12 +34,18 @@ std::optional<Value> loop_attribute(const Loop& loop, std::string_view name) {
 // What every object of Python has and the sandbox hides.
 bool is_private(std::string_view name) {
   static constexpr std::string_view kNames[] = {
-      "__class__",  "__delattr__", "__dir__",    "__doc__",       "__eq__",           "__format__",
-      "__ge__",     "__getattribute__", "__getstate__", "__gt__", "__hash__",         "__init__",
-      "__init_subclass__", "__le__", "__lt__",   "__ne__",        "__new__",          "__reduce__",
-      "__reduce_ex__", "__repr__", "__setattr__", "__sizeof__",   "__str__",          "__subclasshook__"};
+      "__class__",   "__delattr__", "__dir__",           "__doc__",         "__eq__",
+      "__format__",  "__ge__",      "__getattribute__",  "__getstate__",    "__gt__",
+      "__hash__",    "__init__",    "__init_subclass__", "__le__",          "__lt__",
+      "__ne__",      "__new__",     "__reduce__",        "__reduce_ex__",   "__repr__",
+      "__setattr__", "__sizeof__",  "__str__",           "__subclasshook__"};
   return name.starts_with("__") &&
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+Value unsafe(const Value& value, std::string_view name) {
+  return Value::undefined(fmt::format("access to attribute '{}' of '{}' object is unsafe.",
+                                      printable(name), value.type_name()));
 }
 
 // What getattr() finds.
@@ -48,6 +54,7 @@ std::optional<Value> find_attribute(Context& context, const Value& value, std::s
   if (Namespace* space = value.name_space()) {
     context.spend(1 + space->attributes.size() / 32);
     const Value* found = space->find(name);
+    if (name == "__class__" || (found && name.starts_with('_'))) return unsafe(value, name);
     return found ? std::optional(*found) : std::nullopt;
   }
   if (const Loop* loop = value.loop()) {
@@ -58,10 +65,7 @@ std::optional<Value> find_attribute(Context& context, const Value& value, std::s
     if (name == "list") return list->items[1];
   }
   if (const Builtin* method = find_method(value, name)) return context.method(value, method);
-  if (is_forbidden_method(value, name) || is_private(name)) {
-    return Value::undefined(fmt::format("access to attribute '{}' of '{}' object is unsafe.", name,
-                                        value.type_name()));
-  }
+  if (is_forbidden_method(value, name) || is_private(name)) return unsafe(value, name);
   if (is_missing_method(value, name)) {
     context.unsupported("'{}' of a '{}'", printable(name), value.type_name());
   }
@@ -116,8 +120,7 @@ std::optional<Value> find_item(Context& context, const Value& value, const Value
     const auto at = place(key.as_int(), character_count(text->text()));
     if (at) {
       const size_t begin = character_offset(text->text(), *at);
-      return text_like(context, *text,
-                       text->part(begin, character_offset(text->text(), *at + 1)));
+      return text_like(context, *text, text->part(begin, character_offset(text->text(), *at + 1)));
     }
   }
   return std::nullopt;
@@ -178,6 +181,20 @@ std::vector<size_t> indices(const Slice& slice) {
   return all;
 }
 
+// The bounds of a range's slice.
+std::array<int64_t, 3> slice_range(Context& context, const std::array<int64_t, 3>& bounds,
+                                   const Slice& slice) {
+  const auto& [begin, end, step] = bounds;
+  std::array<int64_t, 3> result;
+  const bool overflows = __builtin_mul_overflow(slice.first, step, &result[0]) ||
+                         __builtin_add_overflow(begin, result[0], &result[0]) ||
+                         __builtin_mul_overflow(slice.stop, step, &result[1]) ||
+                         __builtin_add_overflow(begin, result[1], &result[1]) ||
+                         __builtin_mul_overflow(slice.stride, step, &result[2]);
+  if (overflows) context.unsupported("an integer that does not fit in 64 bits");
+  return result;
+}
+
 Value slice_text(Context& context, const String& text, const Value& begin, const Value& end,
                  const Value& step) {
   context.spend_bytes(8 * text.size());
@@ -205,9 +222,7 @@ Value get_slice(Context& context, const Value& value, const Value& begin, const 
     const Slice slice = make_slice(context, list->items.size(), begin, end, step);
     for (const size_t i : indices(slice)) items.push_back(list->items[i]);
     if (list->flavor == Flavor::kRange) {
-      const auto& [from, to, by] = list->bounds;
-      return context.range(std::move(items),
-                           {from + slice.first * by, from + slice.stop * by, slice.stride * by});
+      return context.range(std::move(items), slice_range(context, list->bounds, slice));
     }
     return context.list(std::move(items), is_tuple(*list) ? Flavor::kTuple : list->flavor);
   }

@@ -45,7 +45,7 @@ Value Context::text(std::string_view bytes, bool from_input) {
 std::shared_ptr<List> Context::make_list(std::vector<Value> items, Flavor flavor) {
   charge(sizeof(List) + items.size() * sizeof(Value));
   auto list = std::make_shared<List>();
-  list->hashable = flavor == Flavor::kTuple || flavor == Flavor::kGroup;
+  list->hashable = flavor == Flavor::kTuple || flavor == Flavor::kGroup || flavor == Flavor::kRange;
   for (const Value& item : items) {
     list->depth = std::max(list->depth, checked_depth(item.depth()));
     list->hashable = list->hashable && item.hashable();
@@ -133,6 +133,12 @@ std::string hash_key(Context& context, const Value& value) {
       key += fmt::format("{}:{}", part.size(), part);
     }
     return key;
+  }
+  if (const List* list = value.list(); list && list->flavor == Flavor::kRange) {
+    // Equal where they have the same items.
+    const size_t size = list->items.size();
+    return fmt::format("r{}:{}:{}", size, size > 0 ? list->bounds[0] : 0,
+                       size > 1 ? list->bounds[2] : 0);
   }
   context.fail("unhashable type: '{}'", value.type_name());
 }

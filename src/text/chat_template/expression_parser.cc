@@ -95,9 +95,9 @@ ExpressionParser::NodePtr ExpressionParser::unary_node(Op op, ExpressionPtr oper
 
 void ExpressionParser::forgive(size_t mark) {
   const auto forgiven = [&](const Unknown& unknown) { return unknown.frame == frame_; };
-  unknown_.erase(std::remove_if(unknown_.begin() + static_cast<ptrdiff_t>(mark), unknown_.end(),
-                                forgiven),
-                 unknown_.end());
+  unknown_.erase(
+      std::remove_if(unknown_.begin() + static_cast<ptrdiff_t>(mark), unknown_.end(), forgiven),
+      unknown_.end());
 }
 
 void ExpressionParser::refuse_unknown() const {
@@ -109,8 +109,8 @@ void ExpressionParser::refuse_unknown() const {
 // Notes a name that Jinja has no filter or test of; `missing` if Jinja has it.
 void ExpressionParser::name_unknown(std::string_view what, const std::string& name, bool missing) {
   if (missing) unsupported("the {} '{}'", what, printable(name));
-  unknown_.push_back({current().line, frame_,
-                      fmt::format("No {} named '{}'.", what, printable(name))});
+  unknown_.push_back(
+      {current().line, frame_, fmt::format("No {} named '{}'.", what, printable(name))});
 }
 
 ExpressionPtr ExpressionParser::expression(bool conditional_too) {

@@ -56,7 +56,8 @@ Value reverse(Call& call) {
 
 // What `attribute` ("a.b.0", an index, or none for the item itself) finds in `item`. `missing`, if
 // it is given and not None, stands for what is not found at any step.
-Value resolve(Context& context, Value item, const Value* attribute, const Value* missing = nullptr) {
+Value resolve(Context& context, Value item, const Value* attribute,
+              const Value* missing = nullptr) {
   if (!attribute || attribute->is_none()) return item;
   const auto step = [&](const Value& key) {
     item = get_item(context, item, key);
@@ -189,9 +190,8 @@ Value group_by(Call& call) {
   for (const Value& item : iterate(context, call.self)) {
     keyed.emplace_back(key(item, case_sensitive), item);
   }
-  std::stable_sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
-    return less(context, a.first, b.first);
-  });
+  std::stable_sort(keyed.begin(), keyed.end(),
+                   [&](const Keyed& a, const Keyed& b) { return less(context, a.first, b.first); });
   std::vector<Value> groups;
   for (size_t begin = 0, end = 0; begin < keyed.size(); begin = end) {
     std::vector<Value> members;

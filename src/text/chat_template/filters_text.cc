@@ -65,9 +65,7 @@ Value replace(Call& call) {
 Value string(Call& call) {
   return call.self.string() ? call.self : call.context.text(to_string(call.context, call.self));
 }
-Value safe(Call& call) {
-  return call.context.text(markup(to_string(call.context, call.self)));
-}
+Value safe(Call& call) { return call.context.text(markup(to_string(call.context, call.self))); }
 
 Value escape(Call& call) {
   return call.context.text(escape_text(call.context, to_string(call.context, call.self)));
@@ -115,7 +113,8 @@ Value truncate(Call& call) {
   const int64_t length = call.has(0) ? to_index(context, call[0], "length") : 255;
   const bool kill_words = call.has(1) && truth(call[1]);
   const String end = call.has(2) ? to_text(context, call[2], "end") : String("...");
-  const int64_t leeway = call.has(3) && !call[3].is_none() ? to_index(context, call[3], "leeway") : 5;
+  const int64_t leeway =
+      call.has(3) && !call[3].is_none() ? to_index(context, call[3], "leeway") : 5;
   const auto end_size = static_cast<int64_t>(character_count(end.text()));
   if (length < end_size) context.fail("expected length >= {}, got {}", end_size, length);
   if (leeway < 0) context.fail("expected leeway >= 0, got {}", leeway);

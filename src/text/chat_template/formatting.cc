@@ -59,8 +59,8 @@ String format_number(Context& context, const Value& value, const FormatSpec& spe
     const int64_t code = value.as_int();
     if (code < 0 || code > 0x10ffff) context.fail("%c arg not in range(0x110000)");
     text = encode_utf8(static_cast<int32_t>(code));
-  } else if (value.is_float() || std::string_view("eEfFgG%").find(spec.type) !=
-                                     std::string_view::npos) {
+  } else if (value.is_float() ||
+             std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos) {
     text = format_float(context, value.as_float(), spec);
   } else {
     text = format_integer(context, value.as_int(), spec);
@@ -186,7 +186,8 @@ class Formatter {
     if (peek(at, end) == '!') {
       conversion = peek(at + 1, end);
       at += 2;
-      if (at < end && peek(at, end) != ':') context_.fail("expected ':' after conversion specifier");
+      if (at < end && peek(at, end) != ':')
+        context_.fail("expected ':' after conversion specifier");
       if (conversion == '\0') context_.fail("unmatched '{{' in format spec");
       if (std::string_view("sra").find(conversion) == std::string_view::npos) {
         context_.fail("Unknown conversion specifier {}",
@@ -195,8 +196,7 @@ class Formatter {
       value = converted(context_, value, conversion);
     }
     const String spec = at < end ? fill(at + 1, end, levels - 1) : String();
-    return format_.is_markup() ? escaped(value, spec)
-                               : format_value(context_, value, spec.text());
+    return format_.is_markup() ? escaped(value, spec) : format_value(context_, value, spec.text());
   }
 
   String escaped(const Value& value, const String& spec) {
@@ -225,15 +225,16 @@ class Formatter {
       if (end == std::string_view::npos) context_.fail("Missing ']' in format string");
       const std::string_view name = path.substr(1, end - 1);
       if (name.empty()) context_.fail("Empty attribute in format string");
-      value = item ? get_item(context_, value, item_key(name)) : get_attribute(context_, value, name);
+      value =
+          item ? get_item(context_, value, item_key(name)) : get_attribute(context_, value, name);
       path.remove_prefix(item ? end + 1 : end);
     }
     return value;
   }
 
   static bool is_number(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(),
-                                        [](char c) { return c >= '0' && c <= '9'; });
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   }
 
   Value item_key(std::string_view name) {

@@ -128,7 +128,7 @@ bool is_missing_function(std::string_view name) {
 }
 
 bool is_missing_filter(std::string_view name) {
-  static constexpr std::string_view kNames[] = {"filesizeformat", "pprint",  "random",   "striptags",
+  static constexpr std::string_view kNames[] = {"filesizeformat", "pprint", "random",   "striptags",
                                                 "urlencode",      "urlize", "wordwrap", "xmlattr"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }

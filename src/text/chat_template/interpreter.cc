@@ -177,7 +177,8 @@ Arguments Interpreter::evaluate_arguments(const Expression& node) {
   for (const auto& [name, value] : node.keywords) add(name, evaluate(*value));
   if (node.more_keywords) {
     const Value more = evaluate(*node.more_keywords);
-    if (!more.dict()) context_.fail("argument after ** must be a mapping, not {}", more.type_name());
+    if (!more.dict())
+      context_.fail("argument after ** must be a mapping, not {}", more.type_name());
     for (const auto& [key, value] : more.dict()->entries) {
       add(to_text(context_, key, "a keyword").text(), value);
     }
@@ -243,9 +244,10 @@ Value Interpreter::call_loop(const Loop& loop, const Arguments& arguments) {
 void Interpreter::bind_parameters(const MacroNode& node, Arguments& arguments) {
   const size_t count = node.parameters.size();
   const size_t required = count - node.defaults.size();
+  auto& keywords = arguments.keywords;
+  std::vector<size_t> missing;
   for (size_t i = 0; i < count; ++i) {
     const std::string& name = node.parameters[i];
-    auto& keywords = arguments.keywords;
     const auto keyword = std::find_if(keywords.begin(), keywords.end(),
                                       [&](const auto& entry) { return entry.first == name; });
     context_.spend();
@@ -254,11 +256,16 @@ void Interpreter::bind_parameters(const MacroNode& node, Arguments& arguments) {
     } else if (keyword != keywords.end()) {
       define(name, keyword->second);
       keywords.erase(keyword);
-    } else if (i >= required) {
-      define(name, evaluate(*node.defaults[i - required]));
     } else {
-      define(name, Value::undefined("parameter '" + name + "' was not provided"));
+      // Not that of a scope outside, for defaults that mention it.
+      define(name, Value::undefined_name(name));
+      missing.push_back(i);
     }
+  }
+  for (const size_t i : missing) {
+    const std::string& name = node.parameters[i];
+    define(name, i >= required ? evaluate(*node.defaults[i - required])
+                               : Value::undefined("parameter '" + name + "' was not provided"));
   }
   const size_t taken = std::min(count, arguments.positional.size());
   arguments.positional.erase(arguments.positional.begin(),
@@ -286,9 +293,10 @@ Value Interpreter::call_macro(const Macro& macro, Arguments arguments) {
   if (node.uses_kwargs) {
     define("kwargs", keyword_dict(context_, arguments));
   } else if (!keywords.empty() && keywords[0].first == "caller") {
-    context_.fail("macro '{}' was invoked with two values for the special caller argument. This is "
-                  "most likely a bug.",
-                  node.name);
+    context_.fail(
+        "macro '{}' was invoked with two values for the special caller argument. This is "
+        "most likely a bug.",
+        node.name);
   } else if (!keywords.empty()) {
     context_.fail("macro '{}' takes no keyword argument '{}'", node.name,
                   printable(keywords[0].first));

@@ -84,7 +84,7 @@ Value strip_text(Context& context, const String& text, const String* characters,
 }
 
 String replace_text(Context& context, const String& text, const String& from, const String& to,
-                   int64_t count) {
+                    int64_t count) {
   context.spend_bytes(text.size());
   const std::string_view bytes = text.text();
   String out;
@@ -312,8 +312,9 @@ std::optional<std::pair<size_t, size_t>> bounded(Call& call, size_t first) {
 Value has_affix(Call& call, bool (*matches)(std::string_view, std::string_view)) {
   const auto part = bounded(call, 1);
   const std::string_view text =
-      part ? std::string_view(self_text(call).text()).substr(part->first, part->second - part->first)
-           : "";
+      part
+          ? std::string_view(self_text(call).text()).substr(part->first, part->second - part->first)
+          : "";
   const List* choices = call[0].list();
   const bool several = choices && is_tuple(*choices);
   const std::span<const Value> affixes =
@@ -636,8 +637,8 @@ bool is_forbidden_method(const Value& self, std::string_view name) {
 
 bool is_missing_method(const Value& self, std::string_view name) {
   static constexpr std::string_view kText[] = {
-"casefold",     "encode",      "expandtabs", "isascii",   "isidentifier", "islower",  "isnumeric",
-      "isprintable",  "istitle",     "isupper",    "maketrans", "swapcase",     "translate"};
+      "casefold",    "encode",  "expandtabs", "isascii",   "isidentifier", "islower",  "isnumeric",
+      "isprintable", "istitle", "isupper",    "maketrans", "swapcase",     "translate"};
   return self.string() && std::find(std::begin(kText), std::end(kText), name) != std::end(kText);
 }
 

@@ -212,8 +212,8 @@ std::string format_float(Context& context, double number, const FormatSpec& spec
   }
   if (upper) text = upper_case(std::move(text));
   const bool zero = text.find_first_of("123456789infa") == std::string::npos;
-  const bool negative = std::signbit(number) && !std::isnan(number) &&
-                        !(spec.no_negative_zero && zero);
+  const bool negative =
+      std::signbit(number) && !std::isnan(number) && !(spec.no_negative_zero && zero);
   const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   if (digits == 0) {  // not a finite number: no zeros and no groups, but padding as wide
     FormatSpec plain = spec;

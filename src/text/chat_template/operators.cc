@@ -125,8 +125,7 @@ bool ordered(Context& context, Comparison comparison, const Value& a, const Valu
   }
   const List* x = a.list();
   const List* y = b.list();
-  const bool lists =
-      x && y && same_class(*x, *y) && (x->flavor == Flavor::kList || is_tuple(*x));
+  const bool lists = x && y && same_class(*x, *y) && (x->flavor == Flavor::kList || is_tuple(*x));
   if (!lists) {
     fail_operands(context, a, b,
                   fmt::format("'{}' not supported between instances of '{}' and '{}'",
@@ -314,8 +313,7 @@ Value repeat(Context& context, const Value& sequence, int64_t times) {
 
 bool is_repeatable(const Value& value) {
   const List* list = value.list();
-  return value.string() ||
-         (list && (list->flavor == Flavor::kList || is_tuple(*list)));
+  return value.string() || (list && (list->flavor == Flavor::kList || is_tuple(*list)));
 }
 
 // What Python says of operands that an operator does not take.

@@ -55,7 +55,11 @@ bool is_decimal(int32_t codepoint) { return utf8proc_category(codepoint) == UTF8
 bool is_digit(int32_t codepoint) {
   // Unicode's Numeric_Type=Digit (DerivedNumericType.txt): superscripts, circled digits and so on.
   static constexpr std::pair<int32_t, int32_t> kDigits[] = {
-      {0xb2, 0xb3}, {0xb9, 0xb9}, {0x1369, 0x1371}, {0x19da, 0x19da}, {0x2070, 0x2070}, {0x2074, 0x2079}, {0x2080, 0x2089}, {0x2460, 0x2468}, {0x2474, 0x247c}, {0x2488, 0x2490}, {0x24ea, 0x24ea}, {0x24f5, 0x24fd}, {0x24ff, 0x24ff}, {0x2776, 0x277e}, {0x2780, 0x2788}, {0x278a, 0x2792}, {0x10a40, 0x10a43}, {0x10e60, 0x10e68}, {0x11052, 0x1105a}, {0x1f100, 0x1f10a}};
+      {0xb2, 0xb3},       {0xb9, 0xb9},       {0x1369, 0x1371},   {0x19da, 0x19da},
+      {0x2070, 0x2070},   {0x2074, 0x2079},   {0x2080, 0x2089},   {0x2460, 0x2468},
+      {0x2474, 0x247c},   {0x2488, 0x2490},   {0x24ea, 0x24ea},   {0x24f5, 0x24fd},
+      {0x24ff, 0x24ff},   {0x2776, 0x277e},   {0x2780, 0x2788},   {0x278a, 0x2792},
+      {0x10a40, 0x10a43}, {0x10e60, 0x10e68}, {0x11052, 0x1105a}, {0x1f100, 0x1f10a}};
   return is_decimal(codepoint) ||
          std::any_of(std::begin(kDigits), std::end(kDigits), [&](const auto& range) {
            return codepoint >= range.first && codepoint <= range.second;
@@ -73,9 +77,7 @@ bool is_letter(int32_t codepoint) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 
-bool is_letter_or_digit(int32_t codepoint) {
-  return is_letter(codepoint) || is_numeric(codepoint);
-}
+bool is_letter_or_digit(int32_t codepoint) { return is_letter(codepoint) || is_numeric(codepoint); }
 
 bool is_word(int32_t codepoint) { return is_letter_or_digit(codepoint) || codepoint == '_'; }
 

@@ -25,6 +25,6 @@ std::vector<Line> find_lines(Context& context, std::string_view text);
 
 // str.replace(), of all where `count` is negative. New text keeps its ranges.
 String replace_text(Context& context, const String& text, const String& from, const String& to,
-                   int64_t count);
+                    int64_t count);
 
 }  // namespace adze::text::chat

@@ -1,8 +1,8 @@
 #include "text/chat_template/value.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/error.h"
 
