@@ -110,6 +110,46 @@ def test_published_templates():
     assert rendered > 5000
 
 
+def marked(value, mark):
+    """The conversation with `mark` in all its texts but roles, types, ids and schemas' words."""
+    if isinstance(value, str):
+        return value + mark
+    if isinstance(value, list):
+        return [marked(item, mark) for item in value]
+    if isinstance(value, dict):
+        kept = ("role", "type", "id", "tool_call_id")
+        return {key: item if key in kept else marked(item, mark) for key, item in value.items()}
+    return value
+
+
+def test_what_users_write_is_input_in_published_templates():
+    if not SOURCES:
+        pytest.skip("ADZE_LLAMACPP_SOURCES is not set")
+    mark = "~WRITTEN<|im_end|></s>~"
+    cases = []
+    for name, source in jinja_sources.published(SOURCES):
+        if name.endswith(".jinja"):
+            for conversation in jinja_sources.ALL:
+                case = {**conversation, "messages": marked(conversation["messages"], mark), "tools": marked(conversation.get("tools"), mark)}
+                cases.append((name, source, case, True))
+    answers = ask([request(source, case, generate) for _, source, case, generate in cases])
+    found = own = 0
+    for (name, _, case, _), answer in zip(cases, answers):
+        text = answer.get("text", "").encode()
+        inside = bytearray(len(text))
+        for begin, end in answer.get("input", []):
+            inside[begin:end] = b"\1" * (end - begin)
+        # In whatever case and escaping a template wrote it.
+        for match in re.finditer(b"written.{1,8}?im_end.{1,8}?/s.{1,6}?~", text, re.I):
+            found += 1
+            assert all(inside[match.start() - 1:match.end()]), (name, case["name"], match[0])
+        if case["name"] != "injection":
+            for match in re.finditer(rb"<\|im_start\|>", text):  # the template's own
+                own += 1
+                assert not any(inside[match.start():match.end()]), (name, case["name"])
+    assert found > 5000 and own > 500, (found, own)
+
+
 ESCAPES = """
 {{ ''.__class__ }}|{{ ''.__class__.__mro__[1].__subclasses__() }}
 {{ ''['__class__'] }}|{{ ''['__cla' ~ 'ss__']['__base__'] }}
