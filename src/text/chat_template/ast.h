@@ -60,7 +60,8 @@ struct Expression {
   Value literal;
   Arithmetic arithmetic = Arithmetic::kAdd;
   std::vector<Comparison> comparisons;
-  const Builtin* builtin = nullptr;
+  const Builtin* builtin =
+      nullptr;  // null: there is none of that name, which fails when it is used
   std::vector<ExpressionPtr> children;
   std::vector<ExpressionPtr> arguments;  // positional
   std::vector<std::pair<std::string, ExpressionPtr>> keywords;
@@ -113,6 +114,7 @@ struct Statement {
   std::vector<ExpressionPtr> expressions;
   std::vector<Body> bodies;
   std::unique_ptr<MacroNode> macro;
+  bool recursive = false;  // of a for statement
 };
 
 }  // namespace adze::text::chat

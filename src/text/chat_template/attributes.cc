@@ -4,6 +4,7 @@
 #include "text/chat_template/builtins.h"
 #include "text/chat_template/operators.h"
 #include "text/chat_template/python_text.h"
+#include "text/chat_template/text_methods.h"
 
 namespace adze::text::chat {
 namespace {
@@ -17,9 +18,8 @@ std::optional<Value> loop_attribute(const Loop& loop, std::string_view name) {
   if (name == "first") return Value::boolean(loop.index == 0);
   if (name == "last") return Value::boolean(loop.index + 1 == size);
   if (name == "length") return Value::integer(size);
-  // Jinja counts recursive loops here, which are not supported.
-  if (name == "depth") return Value::integer(1);
-  if (name == "depth0") return Value::integer(0);
+  if (name == "depth") return Value::integer(loop.level + 1);
+  if (name == "depth0") return Value::integer(loop.level);
   if (name == "previtem") {
     return loop.index > 0 ? loop.items[loop.index - 1]
                           : Value::undefined("there is no previous item");
@@ -31,19 +31,41 @@ std::optional<Value> loop_attribute(const Loop& loop, std::string_view name) {
   return std::nullopt;
 }
 
+// What every object of Python has and the sandbox hides.
+bool is_private(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "__class__",   "__delattr__", "__dir__",           "__doc__",         "__eq__",
+      "__format__",  "__ge__",      "__getattribute__",  "__getstate__",    "__gt__",
+      "__hash__",    "__init__",    "__init_subclass__", "__le__",          "__lt__",
+      "__ne__",      "__new__",     "__reduce__",        "__reduce_ex__",   "__repr__",
+      "__setattr__", "__sizeof__",  "__str__",           "__subclasshook__"};
+  return name.starts_with("__") &&
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+Value unsafe(const Value& value, std::string_view name) {
+  return Value::undefined(fmt::format("access to attribute '{}' of '{}' object is unsafe.",
+                                      printable(name), value.type_name()));
+}
+
 // What getattr() finds.
 std::optional<Value> find_attribute(Context& context, const Value& value, std::string_view name) {
-  if (value.is_undefined()) context.fail_undefined(value);
+  if (value.is_undefined() && !is_private(name)) context.fail_undefined(value);
   if (Namespace* space = value.name_space()) {
     context.spend(1 + space->attributes.size() / 32);
     const Value* found = space->find(name);
+    if (name == "__class__" || (found && name.starts_with('_'))) return unsafe(value, name);
     return found ? std::optional(*found) : std::nullopt;
   }
   if (const Loop* loop = value.loop()) {
     if (auto found = loop_attribute(*loop, name)) return found;
   }
+  if (const List* list = value.list(); list && list->flavor == Flavor::kGroup) {
+    if (name == "grouper") return list->items[0];
+    if (name == "list") return list->items[1];
+  }
   if (const Builtin* method = find_method(value, name)) return context.method(value, method);
-  if (is_forbidden_method(value, name)) return Value::undefined(name);
+  if (is_forbidden_method(value, name) || is_private(name)) return unsafe(value, name);
   if (is_missing_method(value, name)) {
     context.unsupported("'{}' of a '{}'", printable(name), value.type_name());
   }
@@ -51,9 +73,25 @@ std::optional<Value> find_attribute(Context& context, const Value& value, std::s
   return std::nullopt;
 }
 
+// As Jinja names the object in a message.
+std::string object_name(const Value& value) {
+  if (value.is_none()) return "None";
+  if (value.name_space()) return "jinja2.utils.Namespace object";
+  if (value.loop()) return "jinja2.runtime.LoopContext object";
+  if (value.macro()) return "jinja2.runtime.Macro object";
+  if (value.string() && value.string()->is_markup()) return "markupsafe.Markup object";
+  if (value.list() && value.list()->flavor == Flavor::kGroup) {
+    return "jinja2.filters._GroupTuple object";
+  }
+  if (const Builtin* function = value.function(); function && function->name == "self") {
+    return "jinja2.runtime.TemplateReference object";
+  }
+  return fmt::format("{} object", value.type_name());
+}
+
 Value missing(const Value& value, std::string_view name) {
   return Value::undefined(
-      fmt::format("{} object has no attribute {}", value.type_name(), printable(name)));
+      fmt::format("'{}' has no attribute {}", object_name(value), quoted_text(name)));
 }
 
 std::optional<size_t> place(int64_t index, size_t size) {
@@ -63,8 +101,7 @@ std::optional<size_t> place(int64_t index, size_t size) {
 }
 
 bool is_indexable(const List& list) {
-  return list.flavor == Flavor::kList || list.flavor == Flavor::kTuple ||
-         list.flavor == Flavor::kRange;
+  return list.flavor == Flavor::kList || is_tuple(list) || list.flavor == Flavor::kRange;
 }
 
 // value[key] where Python does not raise.
@@ -83,7 +120,7 @@ std::optional<Value> find_item(Context& context, const Value& value, const Value
     const auto at = place(key.as_int(), character_count(text->text()));
     if (at) {
       const size_t begin = character_offset(text->text(), *at);
-      return context.text(text->part(begin, character_offset(text->text(), *at + 1)));
+      return text_like(context, *text, text->part(begin, character_offset(text->text(), *at + 1)));
     }
   }
   return std::nullopt;
@@ -107,7 +144,8 @@ Value get_item(Context& context, const Value& value, const Value& key) {
     if (auto found = find_attribute(context, value, name->text())) return *found;
     return missing(value, name->text());
   }
-  return Value::undefined(fmt::format("{} object has no such element", value.type_name()));
+  return Value::undefined(
+      fmt::format("{} has no element {}", object_name(value), representation(context, key)));
 }
 
 namespace {
@@ -143,6 +181,20 @@ std::vector<size_t> indices(const Slice& slice) {
   return all;
 }
 
+// The bounds of a range's slice.
+std::array<int64_t, 3> slice_range(Context& context, const std::array<int64_t, 3>& bounds,
+                                   const Slice& slice) {
+  const auto& [begin, end, step] = bounds;
+  std::array<int64_t, 3> result;
+  const bool overflows = __builtin_mul_overflow(slice.first, step, &result[0]) ||
+                         __builtin_add_overflow(begin, result[0], &result[0]) ||
+                         __builtin_mul_overflow(slice.stop, step, &result[1]) ||
+                         __builtin_add_overflow(begin, result[1], &result[1]) ||
+                         __builtin_mul_overflow(slice.stride, step, &result[2]);
+  if (overflows) context.unsupported("an integer that does not fit in 64 bits");
+  return result;
+}
+
 Value slice_text(Context& context, const String& text, const Value& begin, const Value& end,
                  const Value& step) {
   context.spend_bytes(8 * text.size());
@@ -151,13 +203,13 @@ Value slice_text(Context& context, const String& text, const Value& begin, const
   if (slice.stride == 1) {
     const size_t from = character_offset(text.text(), static_cast<size_t>(slice.first));
     const size_t to = character_offset(text.text(), static_cast<size_t>(slice.stop));
-    return context.text(text.part(from, std::max(from, to)));
+    return text_like(context, text, text.part(from, std::max(from, to)));
   }
   context.spend(count);  // before there are offsets, which take eight bytes for each
   const std::vector<size_t> offsets = character_offsets(text.text());
   String result;
   for (const size_t i : indices(slice)) result.append_part(text, offsets[i], offsets[i + 1]);
-  return context.text(std::move(result));
+  return text_like(context, text, std::move(result));
 }
 
 }  // namespace
@@ -167,14 +219,16 @@ Value get_slice(Context& context, const Value& value, const Value& begin, const 
   if (const List* list = value.list(); list && is_indexable(*list)) {
     context.spend(1 + list->items.size() / 64);
     std::vector<Value> items;
-    for (const size_t i : indices(make_slice(context, list->items.size(), begin, end, step))) {
-      items.push_back(list->items[i]);
+    const Slice slice = make_slice(context, list->items.size(), begin, end, step);
+    for (const size_t i : indices(slice)) items.push_back(list->items[i]);
+    if (list->flavor == Flavor::kRange) {
+      return context.range(std::move(items), slice_range(context, list->bounds, slice));
     }
-    return context.list(std::move(items), list->flavor);
+    return context.list(std::move(items), is_tuple(*list) ? Flavor::kTuple : list->flavor);
   }
   if (const String* text = value.string()) return slice_text(context, *text, begin, end, step);
   if (value.is_undefined()) context.fail_undefined(value);
-  context.fail("'{}' object is not subscriptable by a slice", value.type_name());
+  context.fail("'{}' object is not subscriptable", value.type_name());
 }
 
 }  // namespace adze::text::chat

@@ -40,8 +40,12 @@ const Builtin* find_method(const Value& self, std::string_view name);
 // A method that would change a list or dict, which the sandbox hides.
 bool is_forbidden_method(const Value& self, std::string_view name);
 // Exists in Jinja or Python, but not here.
+bool is_missing_filter(std::string_view name);
 bool is_missing_function(std::string_view name);
 bool is_missing_method(const Value& self, std::string_view name);
+
+// The keywords as a dict.
+Value keyword_dict(Context& context, const Arguments& arguments);
 
 // Binds arguments to parameters as Python does and calls.
 Value call_builtin(Context& context, const Builtin& builtin, const Value& self,

@@ -4,6 +4,11 @@
 #include <cmath>
 
 namespace adze::text::chat {
+namespace {
+
+constexpr size_t kMaxMessageBytes = 2000;  // templates give long ones to raise_exception()
+
+}  // namespace
 
 Context::~Context() {
   for (const auto& space : namespaces_) space->attributes.clear();
@@ -11,7 +16,7 @@ Context::~Context() {
 
 void Context::report(ErrorKind kind, const std::string& message) const {
   throw Error(kind, fmt::format("{}: chat template: line {}: {}", printable(name_, kMaxPathBytes),
-                                line_, printable(message, 400)));
+                                line_, printable(message, kMaxMessageBytes)));
 }
 
 void Context::exhausted(std::string_view what, uint64_t limit) const {
@@ -19,9 +24,7 @@ void Context::exhausted(std::string_view what, uint64_t limit) const {
 }
 
 void Context::fail_undefined(const Value& value) const {
-  if (const Undefined* undefined = value.undefined_name()) {
-    fail("'{}' is undefined", undefined->name);
-  }
+  if (const Undefined* undefined = value.undefined()) fail("{}", undefined->message);
   fail("'{}' object cannot be used here", value.type_name());
 }
 
@@ -39,10 +42,10 @@ Value Context::text(std::string_view bytes, bool from_input) {
   return text(String(std::string(bytes), from_input));
 }
 
-Value Context::list(std::vector<Value> items, Flavor flavor) {
+std::shared_ptr<List> Context::make_list(std::vector<Value> items, Flavor flavor) {
   charge(sizeof(List) + items.size() * sizeof(Value));
   auto list = std::make_shared<List>();
-  list->hashable = flavor == Flavor::kTuple;
+  list->hashable = flavor == Flavor::kTuple || flavor == Flavor::kGroup || flavor == Flavor::kRange;
   for (const Value& item : items) {
     list->depth = std::max(list->depth, checked_depth(item.depth()));
     list->hashable = list->hashable && item.hashable();
@@ -50,6 +53,22 @@ Value Context::list(std::vector<Value> items, Flavor flavor) {
   }
   list->flavor = flavor;
   list->items = std::move(items);
+  return list;
+}
+
+Value Context::list(std::vector<Value> items, Flavor flavor) {
+  return Value(std::shared_ptr<const List>(make_list(std::move(items), flavor)));
+}
+
+Value Context::range(std::vector<Value> items, std::array<int64_t, 3> bounds) {
+  auto list = make_list(std::move(items), Flavor::kRange);
+  list->bounds = bounds;
+  return Value(std::shared_ptr<const List>(std::move(list)));
+}
+
+Value Context::generator(std::vector<Value> items, std::exception_ptr failure) {
+  auto list = make_list(std::move(items), Flavor::kGenerator);
+  list->failure = std::move(failure);
   return Value(std::shared_ptr<const List>(std::move(list)));
 }
 
@@ -105,7 +124,7 @@ std::string hash_key(Context& context, const Value& value) {
     const bool integral = std::trunc(number) == number && std::abs(number) < 9.2e18;
     return integral ? fmt::format("n{}", static_cast<int64_t>(number)) : fmt::format("f{}", number);
   }
-  if (const List* list = value.list(); list && list->flavor == Flavor::kTuple) {
+  if (const List* list = value.list(); list && is_tuple(*list)) {
     std::string key = "(";
     for (const Value& item : list->items) {
       context.spend();
@@ -114,6 +133,12 @@ std::string hash_key(Context& context, const Value& value) {
       key += fmt::format("{}:{}", part.size(), part);
     }
     return key;
+  }
+  if (const List* list = value.list(); list && list->flavor == Flavor::kRange) {
+    // Equal where they have the same items.
+    const size_t size = list->items.size();
+    return fmt::format("r{}:{}:{}", size, size > 0 ? list->bounds[0] : 0,
+                       size > 1 ? list->bounds[2] : 0);
   }
   context.fail("unhashable type: '{}'", value.type_name());
 }

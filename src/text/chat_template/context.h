@@ -82,6 +82,10 @@ class Context {
   Value text(String text);
   Value text(std::string_view text, bool from_input = false);
   Value list(std::vector<Value> items, Flavor flavor = Flavor::kList);
+  Value range(std::vector<Value> items, std::array<int64_t, 3> bounds);
+  // Items and then, unless it is null, a failure, which whoever asks for more than the items gets:
+  // Python's generators compute when they are asked.
+  Value generator(std::vector<Value> items, std::exception_ptr failure = nullptr);
   // Later entries replace earlier ones with an equal key.
   Value dict(std::vector<Pair> entries);
   Value name_space(std::vector<std::pair<std::string, Value>> attributes);
@@ -89,6 +93,7 @@ class Context {
   Value loop(std::shared_ptr<Loop> state);
 
  private:
+  std::shared_ptr<List> make_list(std::vector<Value> items, Flavor flavor);
   [[noreturn]] void report(ErrorKind kind, const std::string& message) const;
   int checked_depth(int inner) const;
 

@@ -93,6 +93,26 @@ ExpressionParser::NodePtr ExpressionParser::unary_node(Op op, ExpressionPtr oper
   return node;
 }
 
+void ExpressionParser::forgive(size_t mark) {
+  const auto forgiven = [&](const Unknown& unknown) { return unknown.frame == frame_; };
+  unknown_.erase(
+      std::remove_if(unknown_.begin() + static_cast<ptrdiff_t>(mark), unknown_.end(), forgiven),
+      unknown_.end());
+}
+
+void ExpressionParser::refuse_unknown() const {
+  if (unknown_.empty()) return;
+  throw_invalid("{}: chat template: line {}: {}", printable(template_name_, kMaxPathBytes),
+                unknown_[0].line, unknown_[0].message);
+}
+
+// Notes a name that Jinja has no filter or test of; `missing` if Jinja has it.
+void ExpressionParser::name_unknown(std::string_view what, const std::string& name, bool missing) {
+  if (missing) unsupported("the {} '{}'", what, printable(name));
+  unknown_.push_back(
+      {current().line, frame_, fmt::format("No {} named '{}'.", what, printable(name))});
+}
+
 ExpressionPtr ExpressionParser::expression(bool conditional_too) {
   const Nesting nesting(*this);
   return conditional_too ? conditional() : disjunction();
@@ -100,12 +120,14 @@ ExpressionPtr ExpressionParser::expression(bool conditional_too) {
 
 ExpressionPtr ExpressionParser::conditional() {
   int line = current().line;
+  const size_t mark = unknown_mark();
   ExpressionPtr value = disjunction();
   while (skip_name("if")) {
     auto node = make(Op::kConditional, line);
     node->children.push_back(std::move(value));
     node->children.push_back(disjunction());
     node->children.push_back(skip_name("else") ? expression() : nullptr);
+    forgive(mark);
     value = finish(std::move(node));
     line = current().line;
   }
@@ -463,7 +485,7 @@ ExpressionPtr ExpressionParser::filters(ExpressionPtr subject, bool inner) {
     auto node = unary_node(Op::kFilter, std::move(subject), current().line);
     node->name = dotted_name();
     node->builtin = find_filter(node->name);
-    if (!node->builtin) unsupported("the filter '{}'", printable(node->name));
+    if (!node->builtin) name_unknown("filter", node->name, is_missing_filter(node->name));
     if (at_operator("(")) call_arguments(*node);
     subject = finish(std::move(node));
   }
@@ -490,7 +512,7 @@ ExpressionPtr ExpressionParser::test(ExpressionPtr subject) {
   auto node = unary_node(Op::kTest, std::move(subject), line);
   node->name = dotted_name();
   node->builtin = find_test(node->name);
-  if (!node->builtin) unsupported("the test '{}'", printable(node->name));
+  if (!node->builtin) name_unknown("test", node->name, false);
   if (at_operator("(")) {
     call_arguments(*node);
   } else if (at_test_argument()) {

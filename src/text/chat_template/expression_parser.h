@@ -77,11 +77,26 @@ class ExpressionParser {
 
   Names names_;
 
+  // Filters and tests that there are none of. Jinja refuses the template, but what stands under a
+  // condition fails only when it is used: forgive() is called behind a condition for what was
+  // named since `mark`, and `frame_` counts the bodies whose own names stay refused.
+  size_t unknown_mark() const { return unknown_.size(); }
+  void forgive(size_t mark);
+  void refuse_unknown() const;
+  int frame_ = 0;
+
  private:
   friend class Nesting;
   using NodePtr = std::unique_ptr<Expression>;
 
+  struct Unknown {
+    int line;
+    int frame;
+    std::string message;
+  };
+
   [[noreturn]] void report(ErrorKind kind, const std::string& message) const;
+  void name_unknown(std::string_view what, const std::string& name, bool missing);
   NodePtr make(Op op) const;
   NodePtr make(Op op, int line) const;
   // Sets the depth, now that the children are in place.
@@ -119,6 +134,7 @@ class ExpressionParser {
   const std::string& template_name_;
   size_t position_ = 0;
   int nesting_ = 0;
+  std::vector<Unknown> unknown_;
 };
 
 }  // namespace adze::text::chat

@@ -30,44 +30,52 @@ Value first(Call& call) {
   return items.empty() ? Value::undefined("No first item, sequence was empty.") : items[0];
 }
 
-void reject_generator(Call& call) {
+Value last(Call& call) {
   const List* list = call.self.list();
   if (list && list->flavor == Flavor::kGenerator) {
     call.context.fail("'generator' object is not reversible");
   }
-}
-
-Value last(Call& call) {
-  reject_generator(call);
+  if (call.self.string() && !call.self.string()->empty()) {
+    return get_item(call.context, call.self, Value(int64_t{-1}, false));
+  }
   const std::vector<Value> items = iterate(call.context, call.self);
   return items.empty() ? Value::undefined("No last item, sequence was empty.") : items.back();
 }
 
 Value reverse(Call& call) {
-  reject_generator(call);
   if (call.self.string()) {
     return get_slice(call.context, call.self, Value(), Value(), Value(int64_t{-1}, false));
   }
-  if (call.self.is_undefined()) call.context.fail("argument must be iterable");
+  if (!is_iterable(call.self)) call.context.fail("argument must be iterable");
   std::vector<Value> items = iterate(call.context, call.self);
   std::reverse(items.begin(), items.end());
-  return call.context.list(std::move(items), Flavor::kGenerator);
+  const List* list = call.self.list();
+  const bool generator = list && list->flavor == Flavor::kGenerator;
+  return generator ? call.context.list(std::move(items)) : call.context.generator(std::move(items));
 }
 
-// What `attribute` ("a.b.0", an index, or none for the item itself) finds in `item`.
-Value resolve(Context& context, Value item, const Value* attribute) {
+// What `attribute` ("a.b.0", an index, or none for the item itself) finds in `item`. `missing`, if
+// it is given and not None, stands for what is not found at any step.
+Value resolve(Context& context, Value item, const Value* attribute,
+              const Value* missing = nullptr) {
   if (!attribute || attribute->is_none()) return item;
-  if (!attribute->string()) return get_item(context, item, *attribute);
-  std::string_view path = attribute->string()->text();
-  while (true) {
+  const auto step = [&](const Value& key) {
+    item = get_item(context, item, key);
+    if (item.is_undefined() && missing && !missing->is_none()) item = *missing;
+  };
+  if (!attribute->string()) {
+    step(*attribute);
+    return item;
+  }
+  for (std::string_view path = attribute->string()->text();;) {
     context.spend();
-    const size_t dot = path.find('.');
+    const size_t dot = std::min(path.find('.'), path.size());
     const std::string_view part = path.substr(0, dot);
     const bool digits = !part.empty() && std::all_of(part.begin(), part.end(),
                                                      [](char c) { return c >= '0' && c <= '9'; });
     const std::optional<int64_t> index = digits ? parse_int(part, 10) : std::nullopt;
-    item = get_item(context, item, index ? Value(*index, false) : context.text(part));
-    if (dot == std::string_view::npos) return item;
+    step(index ? Value(*index, false) : context.text(part));
+    if (dot == path.size()) return item;
     path.remove_prefix(dot + 1);
   }
 }
@@ -114,7 +122,24 @@ std::vector<Value> entries(Call& call) {
   return items;
 }
 
-Value items(Call& call) { return call.context.list(entries(call), Flavor::kGenerator); }
+// What Jinja yields one by one: the items that `produce` adds, and where it fails, a failure behind
+// those it had.
+template <class Produce>
+Value lazily(Context& context, Produce produce) {
+  std::vector<Value> items;
+  std::exception_ptr failure;
+  try {
+    produce(items);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kResourceExhausted) throw;
+    failure = std::current_exception();
+  }
+  return context.generator(std::move(items), std::move(failure));
+}
+
+Value items(Call& call) {
+  return lazily(call.context, [&](std::vector<Value>& out) { out = entries(call); });
+}
 
 using Keyed = std::pair<Value, Value>;  // a key to sort by, the item
 
@@ -127,15 +152,102 @@ Value sorted(Call& call, std::vector<Keyed> keyed, bool reversed) {
   return call.context.list(std::move(result));
 }
 
-Value sort(Call& call) {
-  if (call.has(2) && call[2].string() && call[2].string()->text().find(',') != std::string::npos) {
-    call.context.unsupported("sort by several attributes");
+// The keys by `attribute`, which may name several with commas between: a list even of one, whose
+// items Python compares for equality first.
+Value sort_key(Call& call, const Value& item, const Value* attribute, bool case_sensitive) {
+  std::vector<Value> keys;
+  if (const String* names = attribute ? attribute->string() : nullptr) {
+    for (std::string_view rest = names->text();;) {
+      const size_t comma = std::min(rest.find(','), rest.size());
+      const Value name = call.context.text(rest.substr(0, comma));
+      keys.push_back(key_of(call, item, &name, case_sensitive));
+      if (comma == rest.size()) break;
+      rest.remove_prefix(comma + 1);
+    }
+  } else {
+    keys.push_back(key_of(call, item, attribute, case_sensitive));
   }
+  return call.context.list(std::move(keys));
+}
+
+Value sort(Call& call) {
   std::vector<Keyed> keyed;
   for (const Value& item : iterate(call.context, call.self)) {
-    keyed.emplace_back(key_of(call, item, given(call, 2), flag(call, 1)), item);
+    keyed.emplace_back(sort_key(call, item, given(call, 2), flag(call, 1)), item);
   }
   return sorted(call, std::move(keyed), flag(call, 0));
+}
+
+// [(key, items)…] by rising key.
+Value group_by(Call& call) {
+  Context& context = call.context;
+  const auto key = [&](const Value& item, bool case_sensitive) {
+    const Value found = resolve(context, item, &call[0], given(call, 1));
+    return key_of(call, found, nullptr, case_sensitive);
+  };
+  const bool case_sensitive = flag(call, 2);
+  std::vector<Keyed> keyed;
+  for (const Value& item : iterate(context, call.self)) {
+    keyed.emplace_back(key(item, case_sensitive), item);
+  }
+  std::stable_sort(keyed.begin(), keyed.end(),
+                   [&](const Keyed& a, const Keyed& b) { return less(context, a.first, b.first); });
+  std::vector<Value> groups;
+  for (size_t begin = 0, end = 0; begin < keyed.size(); begin = end) {
+    std::vector<Value> members;
+    for (; end < keyed.size() && equal(context, keyed[begin].first, keyed[end].first); ++end) {
+      members.push_back(keyed[end].second);
+    }
+    if (end == begin) ++end;  // a key that is not equal to itself
+    const Value name = key(keyed[begin].second, true);
+    groups.push_back(context.list({name, context.list(std::move(members))}, Flavor::kGroup));
+  }
+  return context.list(std::move(groups));
+}
+
+int64_t part_count(Call& call, std::string_view what) {
+  const int64_t count = to_index(call.context, call[0], what);
+  if (count > Limits::kRange) {
+    call.context.exhausted("parts of a sequence", static_cast<uint64_t>(Limits::kRange));
+  }
+  return count;
+}
+
+// Lists of as many items as the first argument says, the last one filled up with the second.
+Value batch(Call& call) {
+  return lazily(call.context, [&](std::vector<Value>& out) {
+    const int64_t size = part_count(call, "linecount");
+    std::vector<Value> part;
+    for (const Value& item : iterate(call.context, call.self)) {
+      if (static_cast<int64_t>(part.size()) == size) {
+        out.push_back(call.context.list(std::exchange(part, {})));
+      }
+      part.push_back(item);
+    }
+    if (part.empty()) return;
+    const bool fill = call.has(1) && !call[1].is_none();
+    while (fill && static_cast<int64_t>(part.size()) < size) part.push_back(call[1]);
+    out.push_back(call.context.list(std::move(part)));
+  });
+}
+
+// As many lists as the first argument says, the shorter ones filled up with the second.
+Value slice(Call& call) {
+  return lazily(call.context, [&](std::vector<Value>& out) {
+    const std::vector<Value> all = iterate(call.context, call.self);
+    const int64_t count = part_count(call, "slices");
+    if (count == 0) call.context.fail("integer division or modulo by zero");
+    const auto size = static_cast<int64_t>(all.size());
+    int64_t begin = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const bool longer = i < size % count;
+      const int64_t end = begin + size / count + (longer ? 1 : 0);
+      std::vector<Value> part(all.begin() + begin, all.begin() + end);
+      if (call.has(1) && !call[1].is_none() && !longer) part.push_back(call[1]);
+      out.push_back(call.context.list(std::move(part)));
+      begin = end;
+    }
+  });
 }
 
 Value sort_dict(Call& call) {
@@ -153,13 +265,13 @@ Value sort_dict(Call& call) {
 }
 
 Value unique(Call& call) {
-  std::vector<Value> result;
-  std::unordered_map<std::string, bool> known;
-  for (const Value& item : iterate(call.context, call.self)) {
-    const Value key = key_of(call, item, given(call, 1), flag(call, 0));
-    if (known.emplace(hash_key(call.context, key), true).second) result.push_back(item);
-  }
-  return call.context.list(std::move(result), Flavor::kGenerator);
+  return lazily(call.context, [&](std::vector<Value>& out) {
+    std::unordered_map<std::string, bool> known;
+    for (const Value& item : iterate(call.context, call.self)) {
+      const Value key = key_of(call, item, given(call, 1), flag(call, 0));
+      if (known.emplace(hash_key(call.context, key), true).second) out.push_back(item);
+    }
+  });
 }
 
 Value extreme(Call& call, bool largest) {
@@ -169,9 +281,7 @@ Value extreme(Call& call, bool largest) {
   Value best_key = key_of(call, all[0], given(call, 1), flag(call, 0));
   for (size_t i = 1; i < all.size(); ++i) {
     Value key = key_of(call, all[i], given(call, 1), flag(call, 0));
-    const bool better =
-        largest ? less(call.context, best_key, key) : less(call.context, key, best_key);
-    if (better) {
+    if (compare(call.context, largest ? Comparison::kGreater : Comparison::kLess, key, best_key)) {
       best = i;
       best_key = std::move(key);
     }
@@ -194,7 +304,8 @@ Value sum(Call& call) {
 Value attribute(Call& call) {
   const String& name = to_text(call.context, call[0], "attribute name");
   if (call.self.dict() && !find_method(call.self, name.text())) {
-    return Value::undefined(name.text());  // attr looks at no items
+    return Value::undefined(fmt::format("'dict object' has no attribute '{}'",
+                                        printable(name.text())));  // attr looks at no items
   }
   return get_attribute(call.context, call.self, name.text());
 }
@@ -208,41 +319,48 @@ Arguments rest(const Arguments& raw, size_t skip) {
   return result;
 }
 
-Value map(Call& call) {
+// map(attribute=…, default=…)
+void map_attribute(Call& call, std::vector<Value>& out) {
   Context& context = call.context;
-  const Arguments& raw = call.raw;
-  std::vector<Value> result;
-  if (raw.positional.empty()) {
-    const Value* path = nullptr;
-    const Value* missing = nullptr;
-    for (const auto& [name, value] : raw.keywords) {
-      if (name == "attribute") path = &value;
-      if (name == "default") missing = &value;
-      if (name != "attribute" && name != "default") {
-        context.fail("Unexpected keyword argument '{}'", printable(name));
-      }
-    }
-    if (!path) context.fail("map requires a filter argument");
-    for (const Value& item : iterate(context, call.self)) {
-      Value found = resolve(context, item, path);
-      result.push_back(found.is_undefined() && missing ? *missing : std::move(found));
-    }
-  } else {
-    const std::string& name = to_text(context, raw.positional[0], "a filter's name").text();
-    const Builtin* filter = find_filter(name);
-    if (!filter) context.unsupported("the filter '{}'", printable(name));
-    const Arguments arguments = rest(raw, 1);
-    for (const Value& item : iterate(context, call.self)) {
-      const Context::Level level(context);
-      context.spend();
-      result.push_back(call_builtin(context, *filter, item, arguments));
+  const Value* path = nullptr;
+  const Value* missing = nullptr;
+  for (const auto& [name, value] : call.raw.keywords) {
+    if (name == "attribute") path = &value;
+    if (name == "default") missing = &value;
+    if (name != "attribute" && name != "default") {
+      context.fail("Unexpected keyword argument '{}'", printable(name));
     }
   }
-  return context.list(std::move(result), Flavor::kGenerator);
+  if (!path) context.fail("map requires a filter argument");
+  for (const Value& item : iterate(context, call.self)) {
+    out.push_back(resolve(context, item, path, missing));
+  }
+}
+
+void map_filter(Call& call, std::vector<Value>& out) {
+  Context& context = call.context;
+  const std::string& name = to_text(context, call.raw.positional[0], "a filter's name").text();
+  const Builtin* filter = find_filter(name);
+  if (!filter && is_missing_filter(name)) context.unsupported("the filter '{}'", name);
+  if (!filter) context.fail("No filter named '{}'.", printable(name));
+  const Arguments arguments = rest(call.raw, 1);
+  for (const Value& item : iterate(context, call.self)) {
+    const Context::Level level(context);
+    context.spend();
+    out.push_back(call_builtin(context, *filter, item, arguments));
+  }
+}
+
+Value map(Call& call) {
+  return lazily(call.context, [&](std::vector<Value>& out) {
+    if (!truth(call.self)) return;
+    if (call.raw.positional.empty()) return map_attribute(call, out);
+    map_filter(call, out);
+  });
 }
 
 // select and its kin: the items that pass (or, for reject, fail) a test, on an attribute or not.
-Value choose(Call& call, bool keep, bool by_attribute) {
+void choose_from(Call& call, bool keep, bool by_attribute, std::vector<Value>& out) {
   Context& context = call.context;
   const std::vector<Value>& given_arguments = call.raw.positional;
   const size_t first = by_attribute ? 1 : 0;
@@ -252,17 +370,21 @@ Value choose(Call& call, bool keep, bool by_attribute) {
   if (given_arguments.size() > first) {
     const std::string& name = to_text(context, given_arguments[first], "a test's name").text();
     test = find_test(name);
-    if (!test) context.unsupported("the test '{}'", printable(name));
+    if (!test) context.fail("No test named '{}'.", printable(name));
     arguments = rest(call.raw, first + 1);
   }
-  std::vector<Value> result;
   for (const Value& item : iterate(context, call.self)) {
     context.spend();
     const Value subject = by_attribute ? resolve(context, item, &given_arguments[0]) : item;
     const bool passes = truth(test ? call_builtin(context, *test, subject, arguments) : subject);
-    if (passes == keep) result.push_back(item);
+    if (passes == keep) out.push_back(item);
   }
-  return context.list(std::move(result), Flavor::kGenerator);
+}
+
+Value choose(Call& call, bool keep, bool by_attribute) {
+  return lazily(call.context, [&](std::vector<Value>& out) {
+    if (truth(call.self)) choose_from(call, keep, by_attribute, out);
+  });
 }
 Value select(Call& call) { return choose(call, true, false); }
 Value reject(Call& call) { return choose(call, false, false); }
@@ -282,6 +404,9 @@ constexpr auto kRows = std::to_array<Builtin>({
     {"items", {}, 0, items},
     {"sort", {"reverse", "case_sensitive", "attribute"}, 0, sort},
     {"dictsort", {"case_sensitive", "by", "reverse"}, 0, sort_dict},
+    {"batch", {"linecount", "fill_with"}, 1, batch},
+    {"slice", {"slices", "fill_with"}, 1, slice},
+    {"groupby", {"attribute", "default", "case_sensitive"}, 1, group_by},
     {"unique", {"case_sensitive", "attribute"}, 0, unique},
     {"min", {"case_sensitive", "attribute"}, 0, minimum},
     {"max", {"case_sensitive", "attribute"}, 0, maximum},

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "text/chat_template/builtins.h"
+#include "text/chat_template/formatting.h"
 #include "text/chat_template/json.h"
 #include "text/chat_template/operators.h"
 #include "text/chat_template/python_text.h"
@@ -13,7 +14,7 @@ namespace {
 Value cased(Call& call, Case to) {
   const String text = to_string(call.context, call.self);
   call.context.spend_bytes(8 * text.size());
-  return call.context.text(change_case(text, to));
+  return text_like(call.context, text, change_case(text, to));
 }
 Value upper(Call& call) { return cased(call, Case::kUpper); }
 Value lower(Call& call) { return cased(call, Case::kLower); }
@@ -56,31 +57,81 @@ Value trim(Call& call) {
 Value replace(Call& call) {
   const int64_t count =
       call.has(2) && !call[2].is_none() ? to_index(call.context, call[2], "count") : -1;
-  return replace_text(call.context, to_string(call.context, call.self),
-                      to_string(call.context, call[0]), to_string(call.context, call[1]), count);
+  return call.context.text(replace_text(call.context, to_string(call.context, call.self),
+                                        to_string(call.context, call[0]),
+                                        to_string(call.context, call[1]), count));
 }
 
-Value string(Call& call) { return call.context.text(to_string(call.context, call.self)); }
-Value safe(Call& call) { return string(call); }  // nothing is escaped unless asked for
+Value string(Call& call) {
+  return call.self.string() ? call.self : call.context.text(to_string(call.context, call.self));
+}
+Value safe(Call& call) { return call.context.text(markup(to_string(call.context, call.self))); }
 
 Value escape(Call& call) {
-  static constexpr std::pair<char, std::string_view> kEscapes[] = {
-      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'\'', "&#39;"}, {'"', "&#34;"}};
+  return call.context.text(escape_text(call.context, to_string(call.context, call.self)));
+}
+Value force_escape(Call& call) {
+  String text = to_string(call.context, call.self);
+  text.set_markup(false);
+  return call.context.text(escape_text(call.context, text));
+}
+
+Value center(Call& call) {
+  const int64_t width = call.has(0) ? to_index(call.context, call[0], "width") : 80;
+  const String text = to_string(call.context, call.self);
+  return text_like(call.context, text, pad_text(call.context, text, width, String(" "), 'c'));
+}
+
+Value format(Call& call) {
+  const Arguments& raw = call.raw;
+  if (!raw.positional.empty() && !raw.keywords.empty()) {
+    call.context.fail("can't handle positional and keyword arguments at the same time");
+  }
+  Value values = call.context.list(raw.positional, Flavor::kTuple);
+  if (!raw.keywords.empty()) values = keyword_dict(call.context, raw);
+  return call.context.text(
+      format_percent(call.context, to_string(call.context, call.self), values));
+}
+
+Value word_count(Call& call) {
   const String text = to_string(call.context, call.self);
   call.context.spend_bytes(8 * text.size());
-  String out;
-  for (size_t at = 0; at < text.size(); ++at) {
-    std::string_view escaped;
-    for (const auto& [c, meaning] : kEscapes) {
-      if (text.text()[at] == c) escaped = meaning;
-    }
-    if (escaped.empty()) {
-      out.append_part(text, at, at + 1);
-    } else {
-      out.append(escaped, text.has_input(at, at + 1));
-    }
+  size_t count = 0;
+  bool in_word = false;
+  for (size_t at = 0; at < text.size();) {
+    const Character c = first_character(std::string_view(text.text()).substr(at));
+    const bool word = is_word(c.codepoint);
+    if (word && !in_word) ++count;
+    in_word = word;
+    at += c.length;
   }
-  return call.context.text(std::move(out));
+  return Value::integer(count);
+}
+
+Value truncate(Call& call) {
+  Context& context = call.context;
+  const int64_t length = call.has(0) ? to_index(context, call[0], "length") : 255;
+  const bool kill_words = call.has(1) && truth(call[1]);
+  const String end = call.has(2) ? to_text(context, call[2], "end") : String("...");
+  const int64_t leeway =
+      call.has(3) && !call[3].is_none() ? to_index(context, call[3], "leeway") : 5;
+  const auto end_size = static_cast<int64_t>(character_count(end.text()));
+  if (length < end_size) context.fail("expected length >= {}, got {}", end_size, length);
+  if (leeway < 0) context.fail("expected leeway >= 0, got {}", leeway);
+  if (!call.self.string()) {
+    const auto items = static_cast<int64_t>(adze::text::chat::length(context, call.self));
+    if (items <= length + std::min(leeway, items)) return call.self;
+  }
+  const String text = to_text(context, call.self, "the text to truncate");
+  context.spend_bytes(8 * text.size());
+  const auto size = static_cast<int64_t>(character_count(text.text()));
+  if (size <= length + std::min(leeway, size)) return call.self;
+  size_t cut = character_offset(text.text(), static_cast<size_t>(length - end_size));
+  const size_t space = text.text().substr(0, cut).rfind(' ');
+  if (!kill_words && space != std::string::npos) cut = space;
+  String out = text.part(0, cut);
+  out.append(end);
+  return text_like(context, text, std::move(out));
 }
 
 Value indent(Call& call) {
@@ -112,7 +163,7 @@ Value indent(Call& call) {
     if (i == 0 ? first : blank || end > begin) out.append(margin);
     out.append_part(text, begin, end);
   }
-  return context.text(std::move(out));
+  return text_like(context, text, std::move(out));
 }
 
 Value to_json_filter(Call& call) {
@@ -139,14 +190,27 @@ Value to_json_filter(Call& call) {
   return context.text(to_json(context, call.self, style), call.self.has_input());
 }
 
-std::optional<double> parse_float(std::string_view text) {
+// Without the underscores that Python allows between digits; nothing where one stands elsewhere.
+std::optional<std::string> join_digits(std::string_view text) {
+  const auto is_part = [&](size_t i) { return i < text.size() && std::isalnum(text[i] & 0x7f); };
   std::string digits;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '_') digits += text[i];
+    if (text[i] != '_') {
+      digits += text[i];
+    } else if (i == 0 || !is_part(i - 1) || !is_part(i + 1)) {
+      return std::nullopt;
+    }
   }
-  if (digits.find_first_of("xXpP(") != std::string::npos || digits.empty()) return std::nullopt;
+  return digits;
+}
+
+std::optional<double> parse_float(std::string_view text) {
+  const auto digits = join_digits(text);
+  if (!digits || digits->empty() || digits->find_first_of("xXpP(") != std::string::npos) {
+    return std::nullopt;
+  }
   char* end = nullptr;
-  const double value = std::strtod(digits.c_str(), &end);
+  const double value = std::strtod(digits->c_str(), &end);
   return *end == '\0' ? std::optional(value) : std::nullopt;
 }
 
@@ -177,7 +241,9 @@ Value to_int(Call& call) {
     const int64_t prefix_base = prefix == 'x' ? 16 : prefix == 'o' ? 8 : prefix == 'b' ? 2 : 0;
     if (prefix_base == base && text[2] != '-') text.erase(0, 2);
     if (base < 2 || base > 36) context.unsupported("int() with base {}", base);
-    if (const auto value = parse_int(text, static_cast<int>(base))) return Value(*value, input);
+    const auto digits = join_digits(text);
+    const auto value = digits ? parse_int(*digits, static_cast<int>(base)) : std::nullopt;
+    if (value) return Value(*value, input);
     const auto number = parse_float(text);
     if (number && std::abs(*number) < 9.2e18) return Value(static_cast<int64_t>(*number), input);
   }
@@ -197,31 +263,35 @@ Value to_float(Call& call) {
 
 Value absolute(Call& call) {
   if (!call.self.is_number()) {
-    if (call.self.is_undefined()) call.context.fail_undefined(call.self);
     call.context.fail("bad operand type for abs(): '{}'", call.self.type_name());
   }
-  const bool negative = call.self.as_float() < 0;
-  return negative ? negate(call.context, call.self) : call.self;
+  const bool negative = std::signbit(call.self.as_float());
+  return negative ? negate(call.context, call.self) : positive(call.context, call.self);
 }
 
 Value round_number(Call& call) {
   Context& context = call.context;
-  if (!call.self.is_number()) context.fail("cannot round a '{}'", call.self.type_name());
   const int64_t digits = call.has(0) ? to_index(context, call[0], "precision") : 0;
   const std::string method = call.has(1) ? to_text(context, call[1], "method").text() : "common";
+  if (method != "common" && method != "ceil" && method != "floor") {
+    context.fail("method must be common, ceil or floor");
+  }
+  if (call.self.is_undefined() && method != "common") context.fail_undefined(call.self);
+  if (!call.self.is_number()) {
+    context.fail("type {} doesn't define __round__ method", call.self.type_name());
+  }
   if (digits < 0 || digits > 15) context.unsupported("round() to {} digits", digits);
   const double number = call.self.as_float();
   const bool input = call.self.has_input();
   if (method == "common") {
-    if (!call.self.is_float()) return call.self;
+    if (!call.self.is_float()) return positive(context, call.self);
     // Correctly rounded from the decimal expansion, half to even, as round() does.
     const std::string text = fmt::format("{:.{}f}", number, digits);
     return Value(std::strtod(text.c_str(), nullptr), input);
   }
   const double scale = std::pow(10.0, static_cast<double>(digits));
-  if (method == "ceil") return Value(std::ceil(number * scale) / scale, input);
-  if (method == "floor") return Value(std::floor(number * scale) / scale, input);
-  context.fail("method must be common, ceil or floor");
+  const double whole = method == "ceil" ? std::ceil(number * scale) : std::floor(number * scale);
+  return Value((whole == 0 ? 0.0 : whole) / scale, input);  // an integer on the way: no -0.0
 }
 
 constexpr auto kRows = std::to_array<Builtin>({
@@ -235,6 +305,11 @@ constexpr auto kRows = std::to_array<Builtin>({
     {"safe", {}, 0, safe},
     {"escape", {}, 0, escape},
     {"e", {}, 0, escape},
+    {"forceescape", {}, 0, force_escape},
+    {"center", {"width"}, 0, center},
+    {"format", {}, 0, format, true},
+    {"wordcount", {}, 0, word_count},
+    {"truncate", {"length", "killwords", "end", "leeway"}, 0, truncate},
     {"indent", {"width", "first", "blank"}, 0, indent},
     {"tojson", {"ensure_ascii", "indent", "separators", "sort_keys"}, 0, to_json_filter},
     {"int", {"default", "base"}, 0, to_int},

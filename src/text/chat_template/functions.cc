@@ -43,25 +43,52 @@ Value range(Call& call) {
     items.emplace_back(i, false);
     if (__builtin_add_overflow(i, step, &i)) break;
   }
-  return context.list(std::move(items), Flavor::kRange);
+  return context.range(std::move(items), {begin, end, step});
 }
 
-// The entries of `namespace(…)` and `dict(…)`: of a mapping, then the keywords.
-std::vector<Pair> collect(Call& call) {
-  std::vector<Pair> entries;
-  if (call.raw.positional.size() > 1) call.context.fail("expected at most 1 argument");
-  if (!call.raw.positional.empty()) {
-    const Value& source = call.raw.positional[0];
-    if (!source.dict()) call.context.unsupported("making a dict of a '{}'", source.type_name());
-    entries = source.dict()->entries;
+void add_keywords(Context& context, const Arguments& arguments, std::vector<Pair>& entries) {
+  for (const auto& [name, value] : arguments.keywords) {
+    entries.emplace_back(context.text(name, true), value);  // it may come from **input
   }
-  for (const auto& [name, value] : call.raw.keywords) {
-    entries.emplace_back(call.context.text(name, true), value);  // it may come from **input
+}
+
+// dict() of pairs.
+std::vector<Pair> collect_pairs(Context& context, const Value& source) {
+  std::vector<Pair> entries;
+  for (const Value& item : iterate(context, source)) {
+    const size_t number = entries.size();
+    if (!is_iterable(item)) {
+      context.fail("cannot convert dictionary update sequence element #{} to a sequence", number);
+    }
+    std::vector<Value> pair = iterate(context, item);
+    if (pair.size() != 2) {
+      context.fail("dictionary update sequence element #{} has length {}; 2 is required", number,
+                   pair.size());
+    }
+    entries.emplace_back(std::move(pair[0]), std::move(pair[1]));
   }
   return entries;
 }
 
-Value make_dict(Call& call) { return call.context.dict(collect(call)); }
+// `namespace(…)` and `dict(…)`: of a mapping or of pairs, then the keywords.
+Value make_dict(Call& call) {
+  std::vector<Pair> entries;
+  const std::vector<Value>& given = call.raw.positional;
+  if (given.size() > 1) {
+    call.context.fail("dict expected at most 1 argument, got {}", given.size());
+  }
+  if (!given.empty()) {
+    if (given[0].is_undefined()) call.context.fail_undefined(given[0]);
+    entries = given[0].dict() ? given[0].dict()->entries : collect_pairs(call.context, given[0]);
+  }
+  add_keywords(call.context, call.raw, entries);
+  return call.context.dict(std::move(entries));
+}
+
+// Jinja's name for the template itself, which has blocks where there are any.
+Value self_reference(Call& call) {
+  call.context.fail("'TemplateReference' object is not callable");
+}
 
 Value make_namespace(Call& call) {
   const Value made = make_dict(call);
@@ -78,6 +105,7 @@ constexpr auto kRows = std::to_array<Builtin>({
     {"range", {}, 0, range, true},
     {"dict", {}, 0, make_dict, true},
     {"namespace", {}, 0, make_namespace, true},
+    {"self", {}, 0, self_reference, true},
 });
 
 size_t parameter_count(const Builtin& builtin) {
@@ -87,11 +115,22 @@ size_t parameter_count(const Builtin& builtin) {
 
 }  // namespace
 
+Value keyword_dict(Context& context, const Arguments& arguments) {
+  std::vector<Pair> entries;
+  add_keywords(context, arguments, entries);
+  return context.dict(std::move(entries));
+}
+
 const Builtin* find_function(std::string_view name) { return find_row(kRows, name); }
 
 bool is_missing_function(std::string_view name) {
-  return name == "cycler" || name == "joiner" || name == "lipsum" || name == "self" ||
-         name == "super";
+  return name == "cycler" || name == "joiner" || name == "lipsum" || name == "super";
+}
+
+bool is_missing_filter(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"filesizeformat", "pprint", "random",   "striptags",
+                                                "urlencode",      "urlize", "wordwrap", "xmlattr"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 const Builtin* find_filter(std::string_view name) {
@@ -123,7 +162,8 @@ Value call_builtin(Context& context, const Builtin& builtin, const Value& self,
     }
     for (size_t i = 0; i < builtin.required; ++i) {
       if (!call.has(i)) {
-        context.fail("{}() missing required argument '{}'", builtin.name, builtin.parameters[i]);
+        context.fail("{}() missing 1 required positional argument: '{}'", builtin.name,
+                     builtin.parameters[i]);
       }
     }
   }

@@ -66,11 +66,8 @@ Value Interpreter::evaluate(const Expression& node) {
       return Value::boolean(!truth(child(0)));
     case Op::kNegative:
       return negate(context_, child(0));
-    case Op::kPositive: {
-      // +x is 0 + x for every number and fails for the rest.
-      const Value value = child(0);
-      return arithmetic(context_, Arithmetic::kAdd, Value(int64_t{0}, false), value);
-    }
+    case Op::kPositive:
+      return positive(context_, child(0));
     case Op::kAnd: {
       Value left = child(0);
       return truth(left) ? child(1) : left;
@@ -102,14 +99,16 @@ Value Interpreter::evaluate_name(const Expression& node) {
   }
   if (const Builtin* function = find_function(node.name)) return Value(function);
   if (is_missing_function(node.name)) context_.unsupported("'{}'", node.name);
-  return Value::undefined(node.name);
+  return Value::undefined_name(node.name);
 }
 
 Value Interpreter::evaluate_conditional(const Expression& node) {
   if (truth(evaluate(*node.children[1]))) return evaluate(*node.children[0]);
   if (node.children[2]) return evaluate(*node.children[2]);
   return Value::undefined(
-      "the inline if-expression evaluated to false and no else section was defined.");
+      fmt::format("the inline if-expression on line {} evaluated to false and no else section was "
+                  "defined.",
+                  node.line));
 }
 
 Value Interpreter::evaluate_compare(const Expression& node) {
@@ -178,7 +177,8 @@ Arguments Interpreter::evaluate_arguments(const Expression& node) {
   for (const auto& [name, value] : node.keywords) add(name, evaluate(*value));
   if (node.more_keywords) {
     const Value more = evaluate(*node.more_keywords);
-    if (!more.dict()) context_.fail("argument after ** must be a mapping");
+    if (!more.dict())
+      context_.fail("argument after ** must be a mapping, not {}", more.type_name());
     for (const auto& [key, value] : more.dict()->entries) {
       add(to_text(context_, key, "a keyword").text(), value);
     }
@@ -197,6 +197,10 @@ Value Interpreter::evaluate_applied(const Expression& node, const Value* block) 
   }
   const Arguments arguments = evaluate_arguments(node);
   context_.set_line(node.line);
+  if (!node.builtin) {
+    context_.fail("No {} named '{}' found.", node.op == Op::kTest ? "test" : "filter",
+                  printable(node.name));
+  }
   return call_builtin(context_, *node.builtin, subject, arguments);
 }
 
@@ -216,32 +220,52 @@ Value Interpreter::call_value(const Value& callee, Arguments arguments) {
   if (const Builtin* function = callee.function()) {
     return call_builtin(context_, *function, Value(), arguments);
   }
-  if (callee.loop()) context_.unsupported("a recursive loop");
+  if (const Loop* loop = callee.loop()) return call_loop(*loop, arguments);
   if (callee.is_undefined()) context_.fail_undefined(callee);
   context_.fail("'{}' object is not callable", callee.type_name());
+}
+
+// Renders a recursive loop's statement again, over other items.
+Value Interpreter::call_loop(const Loop& loop, const Arguments& arguments) {
+  const Context::Level level(context_);
+  if (!loop.recursive) {
+    context_.fail("The loop must have the 'recursive' marker to be called recursively.");
+  }
+  if (arguments.positional.size() != 1 || !arguments.keywords.empty()) {
+    context_.fail("loop() takes the items to loop over");
+  }
+  const Frame frame(*this, loop.scope);
+  String out;
+  execute_for(*loop.recursive, arguments.positional[0], loop.level + 1, out);
+  return context_.text(std::move(out));
 }
 
 // Takes the arguments that have a parameter and leaves the rest in `arguments`.
 void Interpreter::bind_parameters(const MacroNode& node, Arguments& arguments) {
   const size_t count = node.parameters.size();
   const size_t required = count - node.defaults.size();
+  auto& keywords = arguments.keywords;
+  std::vector<size_t> missing;
   for (size_t i = 0; i < count; ++i) {
     const std::string& name = node.parameters[i];
-    auto& keywords = arguments.keywords;
     const auto keyword = std::find_if(keywords.begin(), keywords.end(),
                                       [&](const auto& entry) { return entry.first == name; });
     context_.spend();
     if (i < arguments.positional.size()) {
-      if (keyword != keywords.end()) context_.fail("got multiple values for argument '{}'", name);
       define(name, arguments.positional[i]);
     } else if (keyword != keywords.end()) {
       define(name, keyword->second);
       keywords.erase(keyword);
-    } else if (i >= required) {
-      define(name, evaluate(*node.defaults[i - required]));
     } else {
-      define(name, Value::undefined("parameter '" + name + "' was not provided"));
+      // Not that of a scope outside, for defaults that mention it.
+      define(name, Value::undefined_name(name));
+      missing.push_back(i);
     }
+  }
+  for (const size_t i : missing) {
+    const std::string& name = node.parameters[i];
+    define(name, i >= required ? evaluate(*node.defaults[i - required])
+                               : Value::undefined("parameter '" + name + "' was not provided"));
   }
   const size_t taken = std::min(count, arguments.positional.size());
   arguments.positional.erase(arguments.positional.begin(),
@@ -267,10 +291,12 @@ Value Interpreter::call_macro(const Macro& macro, Arguments arguments) {
   }
   context_.set_line(line);
   if (node.uses_kwargs) {
-    std::vector<Pair> entries;
-    // A keyword may come from **input.
-    for (auto& [name, value] : keywords) entries.emplace_back(context_.text(name, true), value);
-    define("kwargs", context_.dict(std::move(entries)));
+    define("kwargs", keyword_dict(context_, arguments));
+  } else if (!keywords.empty() && keywords[0].first == "caller") {
+    context_.fail(
+        "macro '{}' was invoked with two values for the special caller argument. This is "
+        "most likely a bug.",
+        node.name);
   } else if (!keywords.empty()) {
     context_.fail("macro '{}' takes no keyword argument '{}'", node.name,
                   printable(keywords[0].first));

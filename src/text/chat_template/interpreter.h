@@ -17,7 +17,7 @@ namespace adze::text::chat {
 // The variables of one body. A macro sees those around its definition, as they are when it runs.
 struct Scope {
   Scope* parent = nullptr;
-  bool captured = false;  // a macro refers to it
+  bool captured = false;  // a macro or a recursive loop refers to it
   std::vector<std::pair<std::string_view, Value>> variables;
 
   Value* find(std::string_view name);
@@ -34,7 +34,7 @@ class Interpreter {
  private:
   enum class Flow { kNormal, kBreak, kContinue };
 
-  // A scope for as long as it lives, and beyond where a macro refers to it.
+  // A scope for as long as it lives, and beyond where a macro or a recursive loop refers to it.
   class Frame {
    public:
     explicit Frame(Interpreter& interpreter) : Frame(interpreter, interpreter.scope_) {}
@@ -52,12 +52,14 @@ class Interpreter {
   // Statements (statements.cc).
   Flow execute(const Body& body, String& out);
   Flow execute(const Statement& statement, String& out);
-  Flow execute_for(const Statement& statement, String& out);
+  Flow execute_for(const Statement& statement, const Value& sequence, size_t level, String& out);
   Flow execute_if(const Statement& statement, String& out);
   Flow execute_with(const Statement& statement, String& out);
-  std::vector<Value> loop_items(const Statement& statement);
+  std::vector<Value> loop_items(const Statement& statement, const Value& sequence);
   void assign(const Target& target, const Value& value);
   void define(std::string_view name, Value value);
+  // Keeps the scopes here alive until the end of the render.
+  void capture_scopes();
   Value make_macro(const MacroNode& node);
   void write(String& out, const String& text);
   void write(String& out, const Value& value);
@@ -79,6 +81,7 @@ class Interpreter {
   Arguments evaluate_arguments(const Expression& node);
   Value call_value(const Value& callee, Arguments arguments);
   Value call_macro(const Macro& macro, Arguments arguments);
+  Value call_loop(const Loop& loop, const Arguments& arguments);
   void bind_parameters(const MacroNode& node, Arguments& arguments);
 
   Context& context_;

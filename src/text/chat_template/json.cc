@@ -60,7 +60,7 @@ class JsonWriter {
     } else if (const Dict* dict = value.dict()) {
       write_dict(*dict, level);
     } else if (const List* list = value.list();
-               list && (list->flavor == Flavor::kList || list->flavor == Flavor::kTuple)) {
+               list && (list->flavor == Flavor::kList || is_tuple(*list))) {
       write_list(*list, level);
     } else if (value.is_none() || value.is_number()) {
       out_ += scalar(value);

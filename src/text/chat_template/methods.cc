@@ -1,7 +1,9 @@
 // Methods of str, list, dict and the loop variable.
 #include <algorithm>
+#include <span>
 
 #include "text/chat_template/builtins.h"
+#include "text/chat_template/formatting.h"
 #include "text/chat_template/operators.h"
 #include "text/chat_template/python_text.h"
 #include "text/chat_template/text_methods.h"
@@ -33,6 +35,35 @@ size_t find(std::string_view text, std::string_view needle, size_t from) {
 
 }  // namespace
 
+String markup(String text) {
+  text.set_markup(true);
+  return text;
+}
+
+Value text_like(Context& context, const String& model, String text) {
+  text.set_markup(model.is_markup());
+  return context.text(std::move(text));
+}
+
+String escape_text(Context& context, const String& text) {
+  static constexpr std::pair<char, std::string_view> kEscapes[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'\'', "&#39;"}, {'"', "&#34;"}};
+  if (text.is_markup()) return text;
+  context.spend_bytes(8 * text.size());
+  String out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto* const found =
+        std::find_if(std::begin(kEscapes), std::end(kEscapes),
+                     [&](const auto& escape) { return escape.first == text.text()[at]; });
+    if (found == std::end(kEscapes)) {
+      out.append_part(text, at, at + 1);
+    } else {
+      out.append(found->second, text.has_input(at, at + 1));
+    }
+  }
+  return markup(std::move(out));
+}
+
 Value strip_text(Context& context, const String& text, const String* characters, bool left,
                  bool right) {
   context.spend_bytes(text.size() * (characters ? 1 + characters->size() / 16 : 1));
@@ -49,11 +80,11 @@ Value strip_text(Context& context, const String& text, const String* characters,
     if (!is_stripped(bytes.substr(start, end - start), characters)) break;
     end = start;
   }
-  return context.text(text.part(begin, end));
+  return text_like(context, text, text.part(begin, end));
 }
 
-Value replace_text(Context& context, const String& text, const String& from, const String& to,
-                   int64_t count) {
+String replace_text(Context& context, const String& text, const String& from, const String& to,
+                    int64_t count) {
   context.spend_bytes(text.size());
   const std::string_view bytes = text.text();
   String out;
@@ -73,7 +104,7 @@ Value replace_text(Context& context, const String& text, const String& from, con
     }
   }
   out.append_part(text, copied, text.size());
-  return context.text(std::move(out));
+  return out;
 }
 
 namespace {
@@ -119,7 +150,7 @@ Value strip_right(Call& call) { return strip_with(call, false, true); }
 
 Value cased(Call& call, Case to) {
   call.context.spend_bytes(8 * self_text(call).size());
-  return call.context.text(change_case(self_text(call), to));
+  return text_like(call.context, self_text(call), change_case(self_text(call), to));
 }
 Value upper(Call& call) { return cased(call, Case::kUpper); }
 Value lower(Call& call) { return cased(call, Case::kLower); }
@@ -127,9 +158,13 @@ Value title(Call& call) { return cased(call, Case::kTitle); }
 Value capitalize(Call& call) { return cased(call, Case::kCapitalize); }
 
 Value replace(Call& call) {
-  const int64_t count = call.has(2) ? to_index(call.context, call[2], "count") : -1;
-  return replace_text(call.context, self_text(call), to_text(call.context, call[0], "old"),
-                      to_text(call.context, call[1], "new"), count);
+  Context& context = call.context;
+  const int64_t count = call.has(2) ? to_index(context, call[2], "count") : -1;
+  const String& text = self_text(call);
+  String to = to_text(context, call[1], "new");
+  if (text.is_markup()) to = escape_text(context, to);
+  return text_like(context, text,
+                   replace_text(context, text, to_text(context, call[0], "old"), to, count));
 }
 
 // Parts as byte ranges, first to last, of splitting at `separator`, at most `limit` times. Each is
@@ -220,7 +255,7 @@ Parts split_at_space_right(Context& context, std::string_view text, int64_t limi
 Value make_parts(Call& call, const Parts& parts) {
   std::vector<Value> items;
   for (const auto& [begin, end] : parts) {
-    items.push_back(call.context.text(self_text(call).part(begin, end)));
+    items.push_back(text_like(call.context, self_text(call), self_text(call).part(begin, end)));
   }
   return call.context.list(std::move(items));
 }
@@ -251,24 +286,54 @@ Value split_lines(Call& call) {
   return make_parts(call, parts);
 }
 
+bool starts(std::string_view text, std::string_view affix) { return text.starts_with(affix); }
+bool ends(std::string_view text, std::string_view affix) { return text.ends_with(affix); }
+
+// Bytes [begin, end) of what `start` and `end`, parameters `first` and `first` + 1, leave of the
+// text; nothing where `start` lies behind its end.
+std::optional<std::pair<size_t, size_t>> bounded(Call& call, size_t first) {
+  const std::string_view text = self_text(call).text();
+  if (!call.has(first) && !call.has(first + 1)) return std::pair{size_t{0}, text.size()};
+  call.context.spend_bytes(8 * text.size());
+  const auto count = static_cast<int64_t>(character_count(text));
+  const auto place = [&](size_t i, int64_t missing) {
+    if (!call.has(i) || call[i].is_none()) return missing;
+    const int64_t index = to_index(call.context, call[i], "slice indices");
+    return index < 0 ? std::max(index, -count) + count : index;
+  };
+  const int64_t begin = place(first, 0);
+  const int64_t end = std::min(place(first + 1, count), count);
+  if (begin > end) return std::nullopt;
+  return std::pair{character_offset(text, static_cast<size_t>(begin)),
+                   character_offset(text, static_cast<size_t>(end))};
+}
+
 // Whether it starts or ends with the argument or, a tuple, with one of its items.
 Value has_affix(Call& call, bool (*matches)(std::string_view, std::string_view)) {
-  const std::string& text = self_text(call).text();
+  const auto part = bounded(call, 1);
+  const std::string_view text =
+      part
+          ? std::string_view(self_text(call).text()).substr(part->first, part->second - part->first)
+          : "";
   const List* choices = call[0].list();
-  if (!choices || choices->flavor != Flavor::kTuple) {
-    const std::string& affix = to_text(call.context, call[0], "the argument").text();
+  const bool several = choices && is_tuple(*choices);
+  const std::span<const Value> affixes =
+      several ? std::span(choices->items) : std::span(&call[0], 1);
+  for (const Value& choice : affixes) {
+    if (!choice.string()) {
+      const std::string_view name = matches == ends ? "endswith" : "startswith";
+      if (several) {
+        call.context.fail("tuple for {} must only contain str, not {}", name, choice.type_name());
+      }
+      call.context.fail("{} first arg must be str or a tuple of str, not {}", name,
+                        choice.type_name());
+    }
+    const std::string& affix = choice.string()->text();
     call.context.spend_bytes(affix.size());
-    return Value::boolean(matches(text, affix));
-  }
-  for (const Value& choice : choices->items) {
-    const std::string& affix = to_text(call.context, choice, "the argument").text();
-    call.context.spend_bytes(affix.size());
-    if (matches(text, affix)) return Value::boolean(true);
+    if (part && matches(text, affix)) return Value::boolean(true);
   }
   return Value::boolean(false);
 }
-bool starts(std::string_view text, std::string_view affix) { return text.starts_with(affix); }
-bool ends(std::string_view text, std::string_view affix) { return text.ends_with(affix); }
 Value starts_with(Call& call) { return has_affix(call, starts); }
 Value ends_with(Call& call) { return has_affix(call, ends); }
 
@@ -276,34 +341,42 @@ Value remove_prefix(Call& call) {
   const String& text = self_text(call);
   const std::string& affix = to_text(call.context, call[0], "the argument").text();
   const size_t begin = starts(text.text(), affix) ? affix.size() : 0;
-  return call.context.text(text.part(begin, text.size()));
+  return text_like(call.context, text, text.part(begin, text.size()));
 }
 Value remove_suffix(Call& call) {
   const String& text = self_text(call);
   const std::string& affix = to_text(call.context, call[0], "the argument").text();
   const size_t end = text.size() - (ends(text.text(), affix) ? affix.size() : 0);
-  return call.context.text(text.part(0, end));
+  return text_like(call.context, text, text.part(0, end));
 }
 
 Value find_in(Call& call, bool right) {
   const std::string_view text = self_text(call).text();
   const std::string& needle = to_text(call.context, call[0], "the argument").text();
+  const auto part = bounded(call, 1);
+  if (!part) return Value(int64_t{-1}, false);
   call.context.spend_bytes(text.size() * (right ? 1 + needle.size() / 16 : 1));
-  const size_t found = right ? text.rfind(needle) : find(text, needle, 0);
-  if (found == std::string_view::npos) return Value(int64_t{-1}, false);
+  const std::string_view within = text.substr(0, part->second);
+  size_t found = right ? within.rfind(needle) : find(within, needle, part->first);
+  if (found == std::string_view::npos || found < part->first) return Value(int64_t{-1}, false);
   return Value::integer(character_count(text.substr(0, found)));
 }
 Value find_first(Call& call) { return find_in(call, false); }
 Value find_last(Call& call) { return find_in(call, true); }
-Value index_of(Call& call) {
-  Value found = find_first(call);
+Value index_in(Call& call, bool right) {
+  Value found = find_in(call, right);
   if (found.as_int() < 0) call.context.fail("substring not found");
   return found;
 }
+Value index_of(Call& call) { return index_in(call, false); }
+Value last_index_of(Call& call) { return index_in(call, true); }
 
 Value count_text(Call& call) {
-  const std::string_view text = self_text(call).text();
   const std::string& needle = to_text(call.context, call[0], "the argument").text();
+  const auto part = bounded(call, 1);
+  if (!part) return Value(int64_t{0}, false);
+  const std::string_view text =
+      std::string_view(self_text(call).text()).substr(part->first, part->second - part->first);
   call.context.spend_bytes(text.size());
   if (needle.empty()) return Value::integer(character_count(text) + 1);
   size_t count = 0;
@@ -312,6 +385,65 @@ Value count_text(Call& call) {
     ++count;
   }
   return Value::integer(count);
+}
+
+Value partition_from(Call& call, bool right) {
+  Context& context = call.context;
+  const String& text = self_text(call);
+  const std::string& separator = to_text(context, call[0], "sep").text();
+  if (separator.empty()) context.fail("empty separator");
+  context.spend_bytes(text.size() * (right ? 1 + separator.size() / 16 : 1));
+  const std::string_view bytes = text.text();
+  const size_t found = right ? bytes.rfind(separator) : find(bytes, separator, 0);
+  size_t first = found;
+  size_t second = found + separator.size();
+  if (found == std::string_view::npos) first = second = right ? 0 : bytes.size();
+  return context.list({text_like(context, text, text.part(0, first)),
+                       text_like(context, text, text.part(first, second)),
+                       text_like(context, text, text.part(second, bytes.size()))},
+                      Flavor::kTuple);
+}
+Value partition(Call& call) { return partition_from(call, false); }
+Value partition_right(Call& call) { return partition_from(call, true); }
+
+Value justify(Call& call, char align) {
+  Context& context = call.context;
+  const String& text = self_text(call);
+  const int64_t width = to_index(context, call[0], "width");
+  String fill = call.has(1) ? to_text(context, call[1], "fillchar") : String(" ");
+  if (text.is_markup()) fill = escape_text(context, fill);
+  if (character_count(fill.text()) != 1) {
+    context.fail("The fill character must be exactly one character long");
+  }
+  return text_like(context, text, pad_text(context, text, width, fill, align));
+}
+Value justify_left(Call& call) { return justify(call, '<'); }
+Value justify_right(Call& call) { return justify(call, '>'); }
+Value center(Call& call) { return justify(call, 'c'); }
+
+Value fill_zeros(Call& call) {
+  Context& context = call.context;
+  const String& text = self_text(call);
+  const bool is_signed = text.text().starts_with('+') || text.text().starts_with('-');
+  const size_t sign = is_signed ? 1 : 0;
+  const int64_t width = to_index(context, call[0], "width");
+  String out = text.part(0, sign);
+  out.append(pad_text(context, text.part(sign, text.size()),
+                      std::max(width, INT64_MIN + 1) - static_cast<int64_t>(sign), String("0"),
+                      '>'));
+  return text_like(context, text, std::move(out));
+}
+
+Value format(Call& call) {
+  return call.context.text(format_text(call.context, self_text(call), call.raw));
+}
+Value format_map(Call& call) {
+  Arguments arguments;
+  if (!call[0].dict()) call.context.fail("format_map() needs a mapping");
+  for (const auto& [key, value] : call[0].dict()->entries) {
+    if (key.string()) arguments.keywords.emplace_back(key.string()->text(), value);
+  }
+  return call.context.text(format_text(call.context, self_text(call), arguments));
 }
 
 Value join(Call& call) {
@@ -324,11 +456,13 @@ Value join(Call& call) {
       call.context.spend_bytes(self_text(call).size());
       out.append(self_text(call));
     }
-    out.append(to_text(call.context, item, "a sequence item"));
+    out.append(self_text(call).is_markup()
+                   ? escape_text(call.context, to_string(call.context, item))
+                   : to_text(call.context, item, "a sequence item"));
     if (out.size() > Limits::kMemory) call.context.exhausted("bytes of values", Limits::kMemory);
     is_first = false;
   }
-  return call.context.text(std::move(out));
+  return text_like(call.context, self_text(call), std::move(out));
 }
 
 template <bool (*check)(int32_t)>
@@ -375,7 +509,7 @@ Value list_index(Call& call) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (equal(call.context, items[i], call[0])) return Value::integer(i);
   }
-  call.context.fail("the value is not in the list");
+  call.context.fail("{} is not in list", representation(call.context, call[0]));
 }
 
 Value cycle(Call& call) {
@@ -425,15 +559,25 @@ constexpr auto kTextRows = std::to_array<Builtin>({
     {"split", {"sep", "maxsplit"}, 0, split},
     {"rsplit", {"sep", "maxsplit"}, 0, split_right},
     {"splitlines", {"keepends"}, 0, split_lines},
-    {"startswith", {"prefix"}, 1, starts_with},
-    {"endswith", {"suffix"}, 1, ends_with},
+    {"startswith", {"prefix", "start", "end"}, 1, starts_with},
+    {"endswith", {"suffix", "start", "end"}, 1, ends_with},
     {"removeprefix", {"prefix"}, 1, remove_prefix},
     {"removesuffix", {"suffix"}, 1, remove_suffix},
-    {"find", {"sub"}, 1, find_first},
-    {"rfind", {"sub"}, 1, find_last},
-    {"index", {"sub"}, 1, index_of},
-    {"count", {"sub"}, 1, count_text},
+    {"find", {"sub", "start", "end"}, 1, find_first},
+    {"rfind", {"sub", "start", "end"}, 1, find_last},
+    {"index", {"sub", "start", "end"}, 1, index_of},
+    {"count", {"sub", "start", "end"}, 1, count_text},
+    {"rindex", {"sub", "start", "end"}, 1, last_index_of},
+    {"partition", {"sep"}, 1, partition},
+    {"rpartition", {"sep"}, 1, partition_right},
+    {"ljust", {"width", "fillchar"}, 1, justify_left},
+    {"rjust", {"width", "fillchar"}, 1, justify_right},
+    {"center", {"width", "fillchar"}, 1, center},
+    {"zfill", {"width"}, 1, fill_zeros},
+    {"format", {}, 0, format, true},
+    {"format_map", {"mapping"}, 1, format_map},
     {"join", {"iterable"}, 1, join},
+    {"isdecimal", {}, 0, every<is_decimal>},
     {"isdigit", {}, 0, every<is_digit>},
     {"isalpha", {}, 0, every<is_letter>},
     {"isalnum", {}, 0, every<is_letter_or_digit>},
@@ -451,6 +595,10 @@ constexpr auto kListRows = std::to_array<Builtin>({
     {"index", {"value"}, 1, list_index},
     {"copy", {}, 0, copy},
 });
+constexpr auto kRangeRows = std::to_array<Builtin>({
+    {"count", {"value"}, 1, list_count},
+    {"index", {"value"}, 1, list_index},
+});
 constexpr auto kLoopRows = std::to_array<Builtin>({
     {"cycle", {}, 0, cycle, true},
     {"changed", {}, 0, changed, true},
@@ -458,7 +606,7 @@ constexpr auto kLoopRows = std::to_array<Builtin>({
 
 bool is_sequence(const Value& value) {
   const List* list = value.list();
-  return list && (list->flavor == Flavor::kList || list->flavor == Flavor::kTuple);
+  return list && (list->flavor == Flavor::kList || is_tuple(*list));
 }
 
 }  // namespace
@@ -467,9 +615,10 @@ const Builtin* find_method(const Value& self, std::string_view name) {
   if (self.string()) return find_row(kTextRows, name);
   if (self.dict()) return find_row(kDictRows, name);
   if (self.loop()) return find_row(kLoopRows, name);
+  if (self.list() && self.list()->flavor == Flavor::kRange) return find_row(kRangeRows, name);
   if (is_sequence(self)) {
     const Builtin* row = find_row(kListRows, name);
-    return row && name == "copy" && self.list()->flavor == Flavor::kTuple ? nullptr : row;
+    return row && name == "copy" && is_tuple(*self.list()) ? nullptr : row;
   }
   return nullptr;
 }
@@ -488,10 +637,8 @@ bool is_forbidden_method(const Value& self, std::string_view name) {
 
 bool is_missing_method(const Value& self, std::string_view name) {
   static constexpr std::string_view kText[] = {
-      "casefold", "center",     "encode",       "expandtabs", "format",    "format_map",
-      "isascii",  "isdecimal",  "isidentifier", "islower",    "isnumeric", "isprintable",
-      "istitle",  "isupper",    "ljust",        "maketrans",  "partition", "rindex",
-      "rjust",    "rpartition", "swapcase",     "translate",  "zfill"};
+      "casefold",    "encode",  "expandtabs", "isascii",   "isidentifier", "islower",  "isnumeric",
+      "isprintable", "istitle", "isupper",    "maketrans", "swapcase",     "translate"};
   return self.string() && std::find(std::begin(kText), std::end(kText), name) != std::end(kText);
 }
 

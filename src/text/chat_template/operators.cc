@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "text/chat_template/formatting.h"
 #include "text/chat_template/python_text.h"
+#include "text/chat_template/text_methods.h"
 
 namespace adze::text::chat {
 
@@ -22,7 +24,9 @@ bool truth(const Value& value) {
 
 namespace {
 
-bool same_class(const List& a, const List& b) { return a.flavor == b.flavor; }
+bool same_class(const List& a, const List& b) {
+  return a.flavor == b.flavor || (is_tuple(a) && is_tuple(b));
+}
 
 // Negative, zero or positive; `ordered` is false where a number is not one.
 int compare_numbers(const Value& a, const Value& b, bool& ordered) {
@@ -74,58 +78,92 @@ bool equal(Context& context, const Value& a, const Value& b) {
 
 namespace {
 
-[[noreturn]] void fail_operands(Context& context, std::string_view op, const Value& a,
-                                const Value& b) {
+[[noreturn]] void fail_operands(Context& context, const Value& a, const Value& b,
+                                std::string_view message) {
   if (a.is_undefined()) context.fail_undefined(a);
   if (b.is_undefined()) context.fail_undefined(b);
-  context.fail("'{}' not supported between '{}' and '{}'", op, a.type_name(), b.type_name());
+  context.fail("{}", message);
 }
 
-// a < b, or a <= b with `or_equal`.
-bool ordered(Context& context, const Value& a, const Value& b, bool or_equal) {
+bool holds(Comparison comparison, int order) {
+  switch (comparison) {
+    case Comparison::kLess:
+      return order < 0;
+    case Comparison::kLessEqual:
+      return order <= 0;
+    case Comparison::kGreater:
+      return order > 0;
+    default:
+      return order >= 0;
+  }
+}
+
+constexpr std::string_view text_of(Comparison comparison) {
+  switch (comparison) {
+    case Comparison::kLess:
+      return "<";
+    case Comparison::kLessEqual:
+      return "<=";
+    case Comparison::kGreater:
+      return ">";
+    default:
+      return ">=";
+  }
+}
+
+// For <, <=, > and >=.
+bool ordered(Context& context, Comparison comparison, const Value& a, const Value& b) {
   context.spend();
   if (a.is_number() && b.is_number()) {
     bool comparable;
     const int order = compare_numbers(a, b, comparable);
-    return comparable && (order < 0 || (or_equal && order == 0));
+    return comparable && holds(comparison, order);
   }
   if (a.string() && b.string()) {
     context.spend_bytes(std::min(a.string()->size(), b.string()->size()));
-    const int order = a.string()->text().compare(b.string()->text());
-    return order < 0 || (or_equal && order == 0);
+    return holds(comparison, a.string()->text().compare(b.string()->text()));
   }
   const List* x = a.list();
   const List* y = b.list();
-  const bool lists =
-      x && y && same_class(*x, *y) && (x->flavor == Flavor::kList || x->flavor == Flavor::kTuple);
-  if (!lists) fail_operands(context, or_equal ? "<=" : "<", a, b);
+  const bool lists = x && y && same_class(*x, *y) && (x->flavor == Flavor::kList || is_tuple(*x));
+  if (!lists) {
+    fail_operands(context, a, b,
+                  fmt::format("'{}' not supported between instances of '{}' and '{}'",
+                              text_of(comparison), a.type_name(), b.type_name()));
+  }
   for (size_t i = 0; i < std::min(x->items.size(), y->items.size()); ++i) {
     if (!equal(context, x->items[i], y->items[i])) {
-      return ordered(context, x->items[i], y->items[i], or_equal);
+      return ordered(context, comparison, x->items[i], y->items[i]);
     }
   }
-  return x->items.size() < y->items.size() || (or_equal && x->items.size() == y->items.size());
+  const size_t m = x->items.size();
+  const size_t n = y->items.size();
+  return holds(comparison, m < n ? -1 : m > n);
 }
 
 }  // namespace
 
 bool less(Context& context, const Value& a, const Value& b) {
-  return ordered(context, a, b, false);
+  return ordered(context, Comparison::kLess, a, b);
 }
 
 bool contains(Context& context, const Value& container, const Value& item) {
   if (const String* text = container.string()) {
-    if (!item.string()) context.fail("'in <string>' requires string, not {}", item.type_name());
+    if (!item.string()) {
+      context.fail("'in <string>' requires string as left operand, not {}", item.type_name());
+    }
     const std::string& needle = item.string()->text();
     context.spend_bytes(text->size());
     return memmem(text->text().data(), text->size(), needle.data(), needle.size()) != nullptr;
   }
   if (const Dict* dict = container.dict()) return dict->find(hash_key(context, item)) != nullptr;
   if (const List* list = container.list()) {
+    if (list->flavor == Flavor::kKeys) hash_key(context, item);  // fails where Python does
     for (size_t i = list->consumed; i < list->items.size(); ++i) {
       if (list->flavor == Flavor::kGenerator) list->consumed = i + 1;
       if (equal(context, list->items[i], item)) return true;
     }
+    if (list->failure) std::rethrow_exception(list->failure);
     return false;
   }
   if (container.is_undefined()) return false;
@@ -139,13 +177,10 @@ bool compare(Context& context, Comparison comparison, const Value& a, const Valu
     case Comparison::kNotEqual:
       return !equal(context, a, b);
     case Comparison::kLess:
-      return ordered(context, a, b, false);
     case Comparison::kLessEqual:
-      return ordered(context, a, b, true);
     case Comparison::kGreater:
-      return ordered(context, b, a, false);
     case Comparison::kGreaterEqual:
-      return ordered(context, b, a, true);
+      return ordered(context, comparison, a, b);
     case Comparison::kIn:
       return contains(context, b, a);
     case Comparison::kNotIn:
@@ -169,6 +204,15 @@ int64_t floor_divide(Context& context, int64_t a, int64_t b) {
   }
   const int64_t quotient = a / b;
   return a % b != 0 && (a % b < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+double float_floor_divide(double a, double b) {
+  const double rest = std::fmod(a, b);
+  double quotient = (a - rest) / b;
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+  if (quotient == 0) return std::copysign(0.0, a / b);
+  const double whole = std::floor(quotient);
+  return quotient - whole > 0.5 ? whole + 1 : whole;
 }
 
 double float_modulo(double a, double b) {
@@ -204,6 +248,7 @@ Value integer_arithmetic(Context& context, Arithmetic op, int64_t a, int64_t b, 
     case Arithmetic::kFloorDivide:
       return Value(floor_divide(context, a, b), input);
     case Arithmetic::kModulo:
+      if (b == 0) context.fail("integer modulo by zero");
       if (b == -1) return Value(int64_t{0}, input);
       return Value(a - floor_divide(context, a, b) * b, input);
     case Arithmetic::kPower:
@@ -217,7 +262,11 @@ Value integer_arithmetic(Context& context, Arithmetic op, int64_t a, int64_t b, 
 Value float_arithmetic(Context& context, Arithmetic op, double a, double b, bool input) {
   const bool divides =
       op == Arithmetic::kDivide || op == Arithmetic::kFloorDivide || op == Arithmetic::kModulo;
-  if (divides && b == 0) context.fail("float division by zero");
+  if (divides && b == 0) {
+    context.fail("{}", op == Arithmetic::kDivide        ? "float division by zero"
+                       : op == Arithmetic::kFloorDivide ? "float floor division by zero"
+                                                        : "float modulo");
+  }
   switch (op) {
     case Arithmetic::kAdd:
       return Value(a + b, input);
@@ -228,7 +277,7 @@ Value float_arithmetic(Context& context, Arithmetic op, double a, double b, bool
     case Arithmetic::kDivide:
       return Value(a / b, input);
     case Arithmetic::kFloorDivide:
-      return Value(std::floor((a - float_modulo(a, b)) / b + 0.5), input);
+      return Value(float_floor_divide(a, b), input);
     case Arithmetic::kModulo:
       return Value(float_modulo(a, b), input);
     case Arithmetic::kPower:
@@ -242,6 +291,8 @@ Value float_arithmetic(Context& context, Arithmetic op, double a, double b, bool
   context.fail("no such operator");
 }
 
+Flavor plain_flavor(const List& list) { return is_tuple(list) ? Flavor::kTuple : list.flavor; }
+
 Value repeat(Context& context, const Value& sequence, int64_t times) {
   const size_t count = times > 0 ? static_cast<size_t>(times) : 0;
   const String* text = sequence.string();
@@ -251,24 +302,45 @@ Value repeat(Context& context, const Value& sequence, int64_t times) {
   if (text) {
     String result;
     for (size_t i = 0; i < count; ++i) result.append(*text);
-    return context.text(std::move(result));
+    return text_like(context, *text, std::move(result));
   }
   std::vector<Value> items;
   for (size_t i = 0; i < count; ++i) {
     items.insert(items.end(), sequence.list()->items.begin(), sequence.list()->items.end());
   }
-  return context.list(std::move(items), sequence.list()->flavor);
+  return context.list(std::move(items), plain_flavor(*sequence.list()));
 }
 
 bool is_repeatable(const Value& value) {
   const List* list = value.list();
-  return value.string() ||
-         (list && (list->flavor == Flavor::kList || list->flavor == Flavor::kTuple));
+  return value.string() || (list && (list->flavor == Flavor::kList || is_tuple(*list)));
 }
 
-constexpr std::string_view op_text(Arithmetic op) {
-  constexpr std::string_view kTexts[] = {"+", "-", "*", "/", "//", "%", "**"};
-  return kTexts[static_cast<size_t>(op)];
+// What Python says of operands that an operator does not take.
+std::string operand_message(Arithmetic op, const Value& a, const Value& b) {
+  constexpr std::string_view kTexts[] = {"+", "-", "*", "/", "//", "%", "** or pow()"};
+  if (op == Arithmetic::kAdd && is_repeatable(a) && a.type_name() != "Markup") {
+    return fmt::format("can only concatenate {0} (not \"{1}\") to {0}", a.type_name(),
+                       b.type_name());
+  }
+  if (op == Arithmetic::kMultiply && (is_repeatable(a) || is_repeatable(b))) {
+    return fmt::format("can't multiply sequence by non-int of type '{}'",
+                       is_repeatable(a) ? b.type_name() : a.type_name());
+  }
+  return fmt::format("unsupported operand type(s) for {}: '{}' and '{}'",
+                     kTexts[static_cast<size_t>(op)], a.type_name(), b.type_name());
+}
+
+}  // namespace
+
+namespace {
+
+Value add_text(Context& context, const String& a, const String& b) {
+  context.spend_bytes(a.size() + b.size());
+  const bool escape = a.is_markup() || b.is_markup();
+  String result = escape ? escape_text(context, a) : a;
+  result.append(escape ? escape_text(context, b) : b);
+  return context.text(std::move(result));
 }
 
 }  // namespace
@@ -282,17 +354,14 @@ Value arithmetic(Context& context, Arithmetic op, const Value& a, const Value& b
     return integer_arithmetic(context, op, a.as_int(), b.as_int(), input);
   }
   if (op == Arithmetic::kAdd && a.string() && b.string()) {
-    context.spend_bytes(a.string()->size() + b.string()->size());
-    String result = *a.string();
-    result.append_part(*b.string(), 0, b.string()->size());
-    return context.text(std::move(result));
+    return add_text(context, *a.string(), *b.string());
   }
   if (op == Arithmetic::kAdd && a.list() && b.list() && same_class(*a.list(), *b.list()) &&
       is_repeatable(a)) {
     std::vector<Value> items = a.list()->items;
     items.insert(items.end(), b.list()->items.begin(), b.list()->items.end());
     context.spend(1 + items.size() / 64);
-    return context.list(std::move(items), a.list()->flavor);
+    return context.list(std::move(items), plain_flavor(*a.list()));
   }
   if (op == Arithmetic::kMultiply && is_repeatable(a) && (b.is_int() || b.is_bool())) {
     return repeat(context, a, b.as_int());
@@ -300,8 +369,17 @@ Value arithmetic(Context& context, Arithmetic op, const Value& a, const Value& b
   if (op == Arithmetic::kMultiply && is_repeatable(b) && (a.is_int() || a.is_bool())) {
     return repeat(context, b, a.as_int());
   }
-  if (op == Arithmetic::kModulo && a.string()) context.unsupported("the % operator on text");
-  fail_operands(context, op_text(op), a, b);
+  if (op == Arithmetic::kModulo && a.string()) {
+    return context.text(format_percent(context, *a.string(), b));
+  }
+  fail_operands(context, a, b, operand_message(op, a, b));
+}
+
+Value positive(Context& context, const Value& value) {
+  if (value.is_float()) return value;
+  if (value.is_number()) return Value(value.as_int(), value.has_input());
+  if (value.is_undefined()) context.fail_undefined(value);
+  context.fail("bad operand type for unary +: '{}'", value.type_name());
 }
 
 Value negate(Context& context, const Value& value) {
@@ -327,6 +405,10 @@ size_t length(Context& context, const Value& value) {
   context.fail("object of type '{}' has no len()", value.type_name());
 }
 
+bool is_iterable(const Value& value) {
+  return value.string() || value.list() || value.dict() || value.loop() || value.is_undefined();
+}
+
 std::vector<Value> iterate(Context& context, const Value& value) {
   std::vector<Value> items;
   if (const String* text = value.string()) {
@@ -340,6 +422,7 @@ std::vector<Value> iterate(Context& context, const Value& value) {
     context.spend(1 + list->items.size() / 64);
     context.charge(list->items.size() * sizeof(Value));
     items.assign(list->items.begin() + static_cast<ptrdiff_t>(list->consumed), list->items.end());
+    if (list->failure) std::rethrow_exception(list->failure);
     if (list->flavor == Flavor::kGenerator) list->consumed = list->items.size();
   } else if (const Dict* dict = value.dict()) {
     context.spend(1 + dict->entries.size() / 64);
@@ -362,7 +445,8 @@ void write_representation(Context& context, const Value& value, std::string& out
   if (depth > Limits::kValueDepth) context.exhausted("levels of values", Limits::kValueDepth);
   if (const String* text = value.string()) {
     context.spend_bytes(text->size());
-    out += quoted_text(text->text());
+    const std::string quoted = quoted_text(text->text());
+    out += text->is_markup() ? "Markup(" + quoted + ")" : quoted;
   } else if (value.is_undefined()) {
     out += "Undefined";
   } else if (value.is_none()) {
@@ -408,6 +492,7 @@ void write_items(Context& context, const List& list, std::string& out, int depth
     case Flavor::kList:
       break;
     case Flavor::kTuple:
+    case Flavor::kGroup:
       open = "(";
       close = list.items.size() == 1 ? ",)" : ")";
       break;
@@ -424,9 +509,11 @@ void write_items(Context& context, const List& list, std::string& out, int depth
       close = "])";
       break;
     case Flavor::kRange:
+      out += fmt::format("range({}, {}", list.bounds[0], list.bounds[1]);
+      out += list.bounds[2] == 1 ? ")" : fmt::format(", {})", list.bounds[2]);
+      return;
     case Flavor::kGenerator:
-      context.unsupported("a {} as text",
-                          list.flavor == Flavor::kRange ? "range" : "generator (use |list)");
+      context.unsupported("a generator (use |list) as text");
   }
   out += open;
   for (size_t i = 0; i < list.items.size(); ++i) {
@@ -454,7 +541,7 @@ String to_string(Context& context, const Value& value) {
 int64_t to_index(Context& context, const Value& value, std::string_view what) {
   if (value.is_undefined()) context.fail_undefined(value);
   if (!value.is_int() && !value.is_bool()) {
-    context.fail("{} must be an integer, not {}", what, value.type_name());
+    context.fail("'{}' object cannot be interpreted as an integer ({})", value.type_name(), what);
   }
   return value.as_int();
 }

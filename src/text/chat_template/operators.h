@@ -19,10 +19,12 @@ bool less(Context& context, const Value& a, const Value& b);
 bool contains(Context& context, const Value& container, const Value& item);
 bool compare(Context& context, Comparison comparison, const Value& a, const Value& b);
 Value arithmetic(Context& context, Arithmetic op, const Value& a, const Value& b);
+Value positive(Context& context, const Value& value);
 Value negate(Context& context, const Value& value);
 
 // len()
 size_t length(Context& context, const Value& value);
+bool is_iterable(const Value& value);
 // The items of iter(value); uses a generator up.
 std::vector<Value> iterate(Context& context, const Value& value);
 

@@ -16,7 +16,11 @@ class Parser : private ExpressionParser {
  public:
   using ExpressionParser::ExpressionParser;
 
-  Body run() { return statements({}); }
+  Body run() {
+    Body body = statements({});
+    refuse_unknown();
+    return body;
+  }
 
  private:
   // Up to a block whose first word is one of `ends`, which stays the current token; up to the end
@@ -48,6 +52,14 @@ class Parser : private ExpressionParser {
         expect_end("%}");
       }
     }
+  }
+
+  // A body whose unknown names are refused even under a condition outside of it.
+  Body framed_body_until(Words ends) {
+    ++frame_;
+    Body body = body_until(ends);
+    --frame_;
+    return body;
   }
 
   // A nested body: the rest of the opening block, statements, and the name that ended them.
@@ -97,6 +109,7 @@ class Parser : private ExpressionParser {
 
   std::unique_ptr<Statement> if_block() {
     auto statement = make(Kind::kIf);
+    const size_t mark = unknown_mark();
     while (true) {
       next();  // if, elif
       statement->expressions.push_back(tuple(false));
@@ -105,6 +118,7 @@ class Parser : private ExpressionParser {
     }
     if (skip_name("else")) statement->bodies.push_back(body_until({"endif"}));
     next();
+    forgive(mark);
     return statement;
   }
 
@@ -115,11 +129,11 @@ class Parser : private ExpressionParser {
     if (!skip_name("in")) fail("expected 'in'");
     statement->expressions.push_back(tuple(false, "recursive"));
     statement->expressions.push_back(skip_name("if") ? expression() : nullptr);
-    if (at_name("recursive")) unsupported("a recursive for");
+    statement->recursive = skip_name("recursive");
     ++loops_;
-    statement->bodies.push_back(body_until({"endfor", "else"}));
+    statement->bodies.push_back(framed_body_until({"endfor", "else"}));
     --loops_;
-    if (skip_name("else")) statement->bodies.push_back(body_until({"endfor"}));
+    if (skip_name("else")) statement->bodies.push_back(framed_body_until({"endfor"}));
     next();
     return statement;
   }
@@ -142,7 +156,7 @@ class Parser : private ExpressionParser {
     }
     statement->kind = Kind::kSetBlock;
     statement->expressions.push_back(filters(nullptr));
-    statement->bodies.push_back(body_until({"endset"}));
+    statement->bodies.push_back(framed_body_until({"endset"}));
     next();
     return statement;
   }
@@ -150,7 +164,7 @@ class Parser : private ExpressionParser {
   // Inside a macro's body the loops around it are out of reach.
   Body macro_body(std::string_view end) {
     const int loops = std::exchange(loops_, 0);
-    Body body = body_until({end});
+    Body body = framed_body_until({end});
     loops_ = loops;
     next();
     return body;
@@ -193,7 +207,10 @@ class Parser : private ExpressionParser {
     macro.uses_caller = names_.caller;
     macro.uses_varargs = names_.varargs;
     macro.uses_kwargs = names_.kwargs;
-    names_ = around;
+    // To Jinja a macro mentions what one inside it does.
+    names_.caller = names_.caller || around.caller;
+    names_.varargs = names_.varargs || around.varargs;
+    names_.kwargs = names_.kwargs || around.kwargs;
   }
 
   std::unique_ptr<Statement> call_block() {
@@ -204,7 +221,6 @@ class Parser : private ExpressionParser {
     statement->expressions.push_back(expression());
     if (statement->expressions[0]->op != Op::kCall) fail("expected call");
     finish_macro(*macro, "endcall");
-    names_.caller = names_.caller || macro->uses_caller;
     statement->macro = std::move(macro);
     return statement;
   }
@@ -213,7 +229,7 @@ class Parser : private ExpressionParser {
     auto statement = make(Kind::kFilterBlock);
     next();
     statement->expressions.push_back(filters(nullptr, true));
-    statement->bodies.push_back(body_until({"endfilter"}));
+    statement->bodies.push_back(framed_body_until({"endfilter"}));
     next();
     return statement;
   }
@@ -227,7 +243,7 @@ class Parser : private ExpressionParser {
       expect_operator("=");
       statement->expressions.push_back(expression());
     }
-    statement->bodies.push_back(body_until({"endwith"}));
+    statement->bodies.push_back(framed_body_until({"endwith"}));
     next();
     return statement;
   }

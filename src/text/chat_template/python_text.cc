@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -49,14 +50,36 @@ bool is_python_space(int32_t codepoint) {
          property->bidi_class == UTF8PROC_BIDI_CLASS_WS;
 }
 
-bool is_digit(int32_t codepoint) { return utf8proc_category(codepoint) == UTF8PROC_CATEGORY_ND; }
+bool is_decimal(int32_t codepoint) { return utf8proc_category(codepoint) == UTF8PROC_CATEGORY_ND; }
+
+bool is_digit(int32_t codepoint) {
+  // Unicode's Numeric_Type=Digit (DerivedNumericType.txt): superscripts, circled digits and so on.
+  static constexpr std::pair<int32_t, int32_t> kDigits[] = {
+      {0xb2, 0xb3},       {0xb9, 0xb9},       {0x1369, 0x1371},   {0x19da, 0x19da},
+      {0x2070, 0x2070},   {0x2074, 0x2079},   {0x2080, 0x2089},   {0x2460, 0x2468},
+      {0x2474, 0x247c},   {0x2488, 0x2490},   {0x24ea, 0x24ea},   {0x24f5, 0x24fd},
+      {0x24ff, 0x24ff},   {0x2776, 0x277e},   {0x2780, 0x2788},   {0x278a, 0x2792},
+      {0x10a40, 0x10a43}, {0x10e60, 0x10e68}, {0x11052, 0x1105a}, {0x1f100, 0x1f10a}};
+  return is_decimal(codepoint) ||
+         std::any_of(std::begin(kDigits), std::end(kDigits), [&](const auto& range) {
+           return codepoint >= range.first && codepoint <= range.second;
+         });
+}
+
+bool is_numeric(int32_t codepoint) {
+  const auto category = utf8proc_category(codepoint);
+  return category == UTF8PROC_CATEGORY_ND || category == UTF8PROC_CATEGORY_NL ||
+         category == UTF8PROC_CATEGORY_NO;
+}
 
 bool is_letter(int32_t codepoint) {
   const auto category = utf8proc_category(codepoint);
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 
-bool is_letter_or_digit(int32_t codepoint) { return is_letter(codepoint) || is_digit(codepoint); }
+bool is_letter_or_digit(int32_t codepoint) { return is_letter(codepoint) || is_numeric(codepoint); }
+
+bool is_word(int32_t codepoint) { return is_letter_or_digit(codepoint) || codepoint == '_'; }
 
 std::string encode_utf8(int32_t codepoint) {
   std::array<utf8proc_uint8_t, 4> bytes;
@@ -74,9 +97,21 @@ bool is_cased(int32_t codepoint) {
 }
 
 std::string map_character(int32_t codepoint, Case to) {
-  // The one common letter whose upper case is two (Unicode, SpecialCasing.txt).
-  if (codepoint == 0xdf && to == Case::kUpper) return "SS";
-  if (codepoint == 0xdf && to == Case::kTitle) return "Ss";
+  struct Special {
+    int32_t codepoint;
+    const char* upper;
+    const char* title;
+  };
+  static constexpr Special kSpecial[] = {
+#include "text/chat_template/special_casing.inc"
+  };
+  if (codepoint == 0x130 && to == Case::kLower) return "i\u0307";
+  const auto* const special =
+      std::lower_bound(std::begin(kSpecial), std::end(kSpecial), codepoint,
+                       [](const Special& row, int32_t wanted) { return row.codepoint < wanted; });
+  if (special != std::end(kSpecial) && special->codepoint == codepoint && to != Case::kLower) {
+    return to == Case::kUpper ? special->upper : special->title;
+  }
   switch (to) {
     case Case::kUpper:
       return encode_utf8(utf8proc_toupper(codepoint));

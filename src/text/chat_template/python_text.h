@@ -28,8 +28,10 @@ size_t character_offset(std::string_view text, size_t index);
 
 // str.isspace() of one code point.
 bool is_python_space(int32_t codepoint);
-// str.isdigit() for decimal digits, str.isalpha(), str.isalnum().
+// str.isdecimal(), str.isdigit(), str.isalpha(), str.isalnum(); what \w matches.
+bool is_decimal(int32_t codepoint);
 bool is_digit(int32_t codepoint);
+bool is_word(int32_t codepoint);
 bool is_letter(int32_t codepoint);
 bool is_letter_or_digit(int32_t codepoint);
 

@@ -5,11 +5,13 @@ list(APPEND text_sources
   chat_template/expression_parser.cc
   chat_template/filters_sequence.cc
   chat_template/filters_text.cc
+  chat_template/formatting.cc
   chat_template/functions.cc
   chat_template/interpreter.cc
   chat_template/json.cc
   chat_template/lexer.cc
   chat_template/methods.cc
+  chat_template/number_format.cc
   chat_template/operators.cc
   chat_template/parser.cc
   chat_template/python_text.cc

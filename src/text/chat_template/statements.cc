@@ -24,11 +24,16 @@ void Interpreter::define(std::string_view name, Value value) {
 
 void Interpreter::assign(const Target& target, const Value& value) {
   if (!target.elements.empty()) {
+    if (!is_iterable(value)) {
+      context_.fail("cannot unpack non-iterable {} object", value.type_name());
+    }
     const std::vector<Value> items = iterate(context_, value);
-    if (items.size() != target.elements.size()) {
-      context_.fail("{} values to unpack (expected {})",
-                    items.size() < target.elements.size() ? "not enough" : "too many",
-                    target.elements.size());
+    const size_t expected = target.elements.size();
+    if (items.size() > expected) {
+      context_.fail("too many values to unpack (expected {})", expected);
+    }
+    if (items.size() < expected) {
+      context_.fail("not enough values to unpack (expected {}, got {})", expected, items.size());
     }
     for (size_t i = 0; i < items.size(); ++i) assign(target.elements[i], items[i]);
   } else if (target.attribute.empty()) {
@@ -52,10 +57,14 @@ void Interpreter::assign(const Target& target, const Value& value) {
   }
 }
 
-Value Interpreter::make_macro(const MacroNode& node) {
+void Interpreter::capture_scopes() {
   for (Scope* scope = scope_; scope && !scope->captured; scope = scope->parent) {
     scope->captured = true;
   }
+}
+
+Value Interpreter::make_macro(const MacroNode& node) {
+  capture_scopes();
   context_.charge(sizeof(Macro));
   return Value(std::make_shared<const Macro>(Macro{&node, scope_}));
 }
@@ -105,7 +114,7 @@ Interpreter::Flow Interpreter::execute(const Statement& statement, String& out) 
     case Kind::kIf:
       return execute_if(statement, out);
     case Kind::kFor:
-      return execute_for(statement, out);
+      return execute_for(statement, evaluate(*statement.expressions[0]), 0, out);
     case Kind::kWith:
       return execute_with(statement, out);
     case Kind::kSet: {
@@ -153,8 +162,8 @@ Interpreter::Flow Interpreter::execute_if(const Statement& statement, String& ou
   return has_else ? execute(statement.bodies.back(), out) : Flow::kNormal;
 }
 
-std::vector<Value> Interpreter::loop_items(const Statement& statement) {
-  std::vector<Value> items = iterate(context_, evaluate(*statement.expressions[0]));
+std::vector<Value> Interpreter::loop_items(const Statement& statement, const Value& sequence) {
+  std::vector<Value> items = iterate(context_, sequence);
   const Expression* condition = statement.expressions[1].get();
   if (!condition) return items;
   std::vector<Value> kept;
@@ -166,9 +175,16 @@ std::vector<Value> Interpreter::loop_items(const Statement& statement) {
   return kept;
 }
 
-Interpreter::Flow Interpreter::execute_for(const Statement& statement, String& out) {
+Interpreter::Flow Interpreter::execute_for(const Statement& statement, const Value& sequence,
+                                           size_t level, String& out) {
   auto state = std::make_shared<Loop>();
-  state->items = loop_items(statement);
+  state->items = loop_items(statement, sequence);
+  state->level = level;
+  if (statement.recursive) {
+    capture_scopes();
+    state->recursive = &statement;
+    state->scope = scope_;
+  }
   const Value loop = context_.loop(state);
   const size_t count = state->items.size();
   bool completed = false;  // an iteration got to its end; without one Jinja takes the else

@@ -18,13 +18,10 @@ bool is_undefined(const Value& value) { return value.is_undefined(); }
 bool is_none(const Value& value) { return value.is_none(); }
 bool is_string(const Value& value) { return value.string() != nullptr; }
 bool is_mapping(const Value& value) { return value.dict() != nullptr; }
-bool is_iterable(const Value& value) {
-  return value.string() || value.list() || value.dict() || value.loop() || value.is_undefined();
-}
 bool is_sequence(const Value& value) {
   const List* list = value.list();
-  const bool indexable = list && (list->flavor == Flavor::kList || list->flavor == Flavor::kTuple ||
-                                  list->flavor == Flavor::kRange);
+  const bool indexable =
+      list && (list->flavor == Flavor::kList || is_tuple(*list) || list->flavor == Flavor::kRange);
   return value.string() || value.dict() || indexable || value.is_undefined();
 }
 bool is_number(const Value& value) { return value.is_number(); }
@@ -37,12 +34,14 @@ bool is_callable(const Value& value) {
   return value.macro() || value.method() || value.function() || value.is_undefined();
 }
 
-Value is_odd(Call& call) {
-  return Value::boolean(to_index(call.context, call.self, "an odd number") % 2 != 0);
+// Whether the rest of a division by two is `rest`.
+Value has_parity(Call& call, int64_t rest) {
+  const Value found =
+      arithmetic(call.context, Arithmetic::kModulo, call.self, Value(int64_t{2}, false));
+  return Value::boolean(equal(call.context, found, Value(rest, false)));
 }
-Value is_even(Call& call) {
-  return Value::boolean(to_index(call.context, call.self, "an even number") % 2 == 0);
-}
+Value is_odd(Call& call) { return has_parity(call, 1); }
+Value is_even(Call& call) { return has_parity(call, 0); }
 Value is_divisible(Call& call) {
   const Value rest = arithmetic(call.context, Arithmetic::kModulo, call.self, call[0]);
   return Value::boolean(!truth(rest));
@@ -67,9 +66,17 @@ Value is_same(Call& call) {
   const Value& a = call.self;
   const Value& b = call[0];
   if (a.type_name() != b.type_name()) return Value::boolean(false);
-  if (a.is_none() || a.is_bool()) return Value::boolean(equal(call.context, a, b));
+  if (a.identity() || b.identity()) return Value::boolean(a.identity() == b.identity());
+  if (a.is_none() || a.is_bool() || a.is_undefined() || !equal(call.context, a, b)) {
+    return Value::boolean(!a.is_undefined() && equal(call.context, a, b));
+  }
+  // Whether equal ones are one object is Python's own affair, but for the small integers.
+  constexpr int64_t kCached = 256;
+  if (a.is_int() && a.as_int() >= -5 && a.as_int() <= kCached) return Value::boolean(true);
   call.context.unsupported("sameas of a '{}'", a.type_name());
 }
+
+bool is_escaped(const Value& value) { return value.string() && value.string()->is_markup(); }
 
 Value is_filter(Call& call) {
   return Value::boolean(find_filter(to_text(call.context, call.self, "a name").text()) != nullptr);
@@ -98,6 +105,7 @@ constexpr auto kRows = std::to_array<Builtin>({
     {"divisibleby", {"num"}, 1, is_divisible},
     {"lower", {}, 0, is_lower},
     {"upper", {}, 0, is_upper},
+    {"escaped", {}, 0, checked<is_escaped>},
     {"sameas", {"other"}, 1, is_same},
     {"filter", {}, 0, is_filter},
     {"test", {}, 0, is_test},

@@ -5,6 +5,12 @@
 
 namespace adze::text::chat {
 
+// The text with & < > ' and " as HTML entities; markup is left as it is. The result is markup.
+String escape_text(Context& context, const String& text);
+String markup(String text);
+// Markup if `model` is: what Markup's methods return.
+Value text_like(Context& context, const String& model, String text);
+
 // str.strip(): whitespace, or the characters of `characters`, which may be null.
 Value strip_text(Context& context, const String& text, const String* characters, bool left,
                  bool right);
@@ -18,7 +24,7 @@ struct Line {
 std::vector<Line> find_lines(Context& context, std::string_view text);
 
 // str.replace(), of all where `count` is negative. New text keeps its ranges.
-Value replace_text(Context& context, const String& text, const String& from, const String& to,
-                   int64_t count);
+String replace_text(Context& context, const String& text, const String& from, const String& to,
+                    int64_t count);
 
 }  // namespace adze::text::chat

@@ -39,11 +39,17 @@ class String {
 
   String part(size_t begin, size_t end) const;
 
+  // Whether it is Jinja's Markup, which `|safe` and `|escape` make: text that joins it by + or % is
+  // escaped. What is made of parts is not markup until it is said to be.
+  bool is_markup() const { return markup_; }
+  void set_markup(bool markup) { markup_ = markup; }
+
  private:
   void add_range(size_t begin, size_t end);
 
   std::string text_;
   std::vector<InputRange> ranges_;
+  bool markup_ = false;
 };
 
 }  // namespace adze::text::chat

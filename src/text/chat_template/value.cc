@@ -1,5 +1,7 @@
 #include "text/chat_template/value.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -12,10 +14,23 @@ Value* Namespace::find(std::string_view name) {
   return found == attributes.end() ? nullptr : &found->second;
 }
 
-Value Value::undefined(std::string_view name) {
+Value Value::undefined(std::string message) {
   Value value;
-  value.data_ = std::make_shared<const Undefined>(Undefined{printable(name)});
+  value.data_ = std::make_shared<const Undefined>(Undefined{std::move(message)});
   return value;
+}
+
+Value Value::undefined_name(std::string_view name) {
+  return undefined(fmt::format("'{}' is undefined", printable(name)));
+}
+
+const void* Value::identity() const {
+  if (list()) return list();
+  if (dict()) return dict();
+  if (name_space()) return name_space();
+  if (loop()) return loop();
+  if (macro()) return macro();
+  return function();
 }
 
 bool Value::hashable() const {
@@ -46,7 +61,7 @@ std::string_view Value::type_name() const {
   if (is_bool()) return "bool";
   if (is_int()) return "int";
   if (is_float()) return "float";
-  if (string()) return "str";
+  if (string()) return string()->is_markup() ? "Markup" : "str";
   if (dict()) return "dict";
   if (name_space()) return "Namespace";
   if (loop()) return "LoopContext";
@@ -57,6 +72,8 @@ std::string_view Value::type_name() const {
         return "list";
       case Flavor::kTuple:
         return "tuple";
+      case Flavor::kGroup:
+        return "_GroupTuple";
       case Flavor::kRange:
         return "range";
       case Flavor::kGenerator:

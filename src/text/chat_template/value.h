@@ -1,7 +1,9 @@
 // The values of a template: Python's, as far as chat templates use them.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,14 +22,15 @@ class Value;
 struct Builtin;
 struct MacroNode;
 struct Scope;
+struct Statement;
 
 struct Undefined {
-  std::string name;  // what was looked up, printable and cut
+  std::string message;  // what its use fails with
 };
 struct None {};
 
 // How a sequence behaves in Python beyond holding items.
-enum class Flavor { kList, kTuple, kRange, kGenerator, kKeys, kValues, kItems };
+enum class Flavor { kList, kTuple, kGroup, kRange, kGenerator, kKeys, kValues, kItems };
 
 struct List;
 struct Dict;
@@ -47,8 +50,9 @@ class Value {
   template <class T>
   explicit Value(std::shared_ptr<T> object) : data_(std::move(object)) {}
   explicit Value(const Builtin* function) : data_(function) {}
-  // Keeps no more of the name than a message shows.
-  static Value undefined(std::string_view name);
+  // Of a lookup that found nothing; `message` is what its use fails with.
+  static Value undefined(std::string message);
+  static Value undefined_name(std::string_view name);
   static Value boolean(bool value) { return Value(value, false); }
   static Value integer(size_t value) { return Value(static_cast<int64_t>(value), false); }
 
@@ -59,7 +63,7 @@ class Value {
   bool is_float() const { return holds<double>(); }
   bool is_number() const { return is_bool() || is_int() || is_float(); }
 
-  const Undefined* undefined_name() const { return pointer<const Undefined>(); }
+  const Undefined* undefined() const { return pointer<const Undefined>(); }
   const String* string() const { return pointer<const String>(); }
   const List* list() const { return pointer<const List>(); }
   const Dict* dict() const { return pointer<const Dict>(); }
@@ -80,6 +84,8 @@ class Value {
 
   // Whether it, or anything in it, came from the request. A namespace or loop counts as input.
   bool has_input() const;
+  // The object, of what is one and no plain value: those are the same that have the same.
+  const void* identity() const;
   // Whether it can be a key.
   bool hashable() const;
   // Levels of containers, at least 1. Bounds the recursion of everything that walks a value.
@@ -115,8 +121,15 @@ struct List {
   int depth = 1;
   bool has_input = false;
   bool hashable = false;
-  mutable size_t consumed = 0;  // of a generator
+  std::array<int64_t, 3> bounds{};  // of a range: begin, end, step
+  mutable size_t consumed = 0;      // of a generator
+  std::exception_ptr failure;       // of a generator: what comes behind its items
 };
+
+// Whether it is a tuple to Python, as one of groupby's pairs is too.
+inline bool is_tuple(const List& list) {
+  return list.flavor == Flavor::kTuple || list.flavor == Flavor::kGroup;
+}
 
 struct Dict {
   const Value* find(const std::string& key) const {
@@ -140,6 +153,9 @@ struct Loop {
   size_t index = 0;
   int depth = 1;
   std::optional<std::vector<Value>> last_changed;
+  const Statement* recursive = nullptr;  // the for statement, if it can be called again
+  Scope* scope = nullptr;                // around that statement; kept alive by the interpreter
+  size_t level = 0;                      // of such calls
 };
 
 struct Macro {

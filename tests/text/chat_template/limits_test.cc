@@ -93,6 +93,37 @@ TEST(TemplateLimits, Memory) {
   expect_exhausted("{{ ('a\n' * 60000) | indent(60000) }}");
 }
 
+// Widths and precisions that name more than fits.
+TEST(TemplateLimits, Layout) {
+  for (const char* source :
+       {"{{ '{:1000000000}'.format(1) }}", "{{ '{:01000000000}'.format(1) }}",
+        "{{ '{:,>1000000000}'.format('a') }}", "{{ '{:{}}'.format(1, 1000000000) }}",
+        "{{ '{:.1000000000f}'.format(1.5) }}", "{{ '{:0999999999,}'.format(1) }}",
+        "{{ '%1000000000d' % 1 }}", "{{ '%01000000000d' % 1 }}", "{{ '%.1000000000f' % 1 }}",
+        "{{ '%*d' % (1000000000, 1) }}", "{{ '%.*f' % (99999999999, 1.5) }}",
+        "{{ '%99999999999999999999999s' % 1 }}", "{{ 'a'.ljust(1000000000) }}",
+        "{{ 'a'.center(9223372036854775807) }}", "{{ 'a'.zfill(1000000000) }}",
+        "{{ 'a' | center(1000000000) }}", "{{ 'a' | indent(1000000000) }}",
+        "{{ [1] | batch(1000000000, 0) | list }}", "{{ [1] | slice(1000000000) | list }}"}) {
+    expect_exhausted(source);
+  }
+  expect_exhausted("{% set f = '{0}' * 30000 %}{% set s = 'x' * 30000 %}{{ f.format(s) }}");
+  expect_exhausted("{% set f = '%(s)s' * 30000 %}{{ f % {'s': 'x' * 30000} }}");
+  expect_exhausted("{% for i in range(100000) %}{{ '{:30000}'.format(i) }}{% endfor %}");
+  expect_exhausted(
+      "{% for i in range(1000) %}{% set x = range(90000) | slice(90000) | list %}{% endfor %}");
+  expect_exhausted(
+      "{% set ns = namespace(s='&' | e) %}{% for i in range(60) %}"
+      "{% set ns.s = ((ns.s ~ '') | e) + ns.s %}{% endfor %}");
+}
+
+TEST(TemplateLimits, RecursiveLoops) {
+  expect_exhausted("{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}");
+  expect_exhausted(
+      "{% set ns = namespace() %}{% for i in [1] recursive %}{% set ns.l = loop %}{% endfor %}"
+      "{% for i in range(100000) %}{{ ns.l(range(100000)) }}{% endfor %}");
+}
+
 TEST(TemplateLimits, Depth) {
   expect_exhausted("{{ " + repeated("(", 5000) + "1" + repeated(")", 5000) + " }}");
   expect_exhausted("{{ " + repeated("[", 5000) + "1" + repeated("]", 5000) + " }}");
