@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "graph/operator.h"
-#include "graph/passes/pass.h"
+#include "graph/passes/rewrite.h"
 
 namespace adze::graph {
 
@@ -25,10 +25,29 @@ std::optional<Activations> activations_from_name(std::string_view name) {
 
 namespace {
 
-constexpr int32_t kTwoLevelBlock = 256;  // integer sub-scales span this many columns
+constexpr int64_t kTwoLevelBlock = 256;  // integer sub-scales span this many columns
 
-bool quantized(DType dtype) { return dtype_info(dtype).block_elements > 1; }
 bool two_level(DType dtype) { return dtype == DType::kQ4_K; }
+
+// Elements per scale as the options ask for; 0: a row.
+int32_t asked_group(const PassOptions& options) {
+  const int32_t usual = options.activations == Activations::kInt16 ? 0 : 32;
+  return options.activation_group.value_or(usual);
+}
+
+}  // namespace
+
+int64_t activation_group(const PassOptions& options, const WeightInfo& weight) {
+  const bool quantized = dtype_info(weight.dtype).block_elements > 1;
+  if (options.activations == Activations::kF32 || !quantized) return 0;
+  const int32_t asked = asked_group(options);
+  int64_t group = asked == 0 ? weight.columns : asked;
+  // Sub-scales are applied to integers, before any activation scale.
+  if (two_level(weight.dtype)) group = std::max(group, kTwoLevelBlock);
+  return weight.columns % group == 0 ? group : weight.columns;
+}
+
+namespace {
 
 struct Granularity {
   int32_t group = 0;   // elements that share a scale; 0: float32
@@ -36,20 +55,17 @@ struct Granularity {
 };
 
 Granularity granularity(const PassContext& context, const Node& node) {
-  const int64_t columns = node.weights[0]->info(context.source).columns;
-  const int32_t usual = context.options.activations == Activations::kInt16 ? 0 : 32;
-  const int32_t asked = context.options.activation_group.value_or(usual);
-  int64_t group = asked == 0 ? columns : asked;
+  int64_t group = 0;
   for (const Weight& weight : node.weights) {
-    const DType dtype = weight->info(context.source).dtype;
-    if (!quantized(dtype)) {
-      return {0, fmt::format("{} is {}", weight->text(), dtype_info(dtype).name)};
-    }
-    // Sub-scales are applied to integers, before any activation scale.
-    if (two_level(dtype)) group = std::max<int64_t>(group, kTwoLevelBlock);
+    const WeightInfo info = weight->info(context.source);
+    const int64_t own = activation_group(context.options, info);
+    if (own == 0) return {0, fmt::format("{} is {}", weight->text(), dtype_info(info.dtype).name)};
+    group = std::max(group, own);
   }
-  if (columns % group == 0) return {static_cast<int32_t>(group), {}};
-  return {static_cast<int32_t>(columns), fmt::format("{} does not divide a row", group)};
+  const int32_t asked = asked_group(context.options);
+  if (asked == 0 || group == asked) return {static_cast<int32_t>(group), {}};
+  return {static_cast<int32_t>(group),
+          fmt::format("{} does not suit its weights or its row", asked)};
 }
 
 // About three times what the roundings change on SmolLM2-135M's 4-bit file and any cache, at most:
