@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-using testing::ThrowsMessage;
+using testing::UnorderedElementsAre;
 
 const Shape kRows = {{Axis::kTokens, kSymbolic}, {Axis::kHidden, 64}};
 
@@ -77,7 +77,7 @@ TEST_F(RewritingTest, EqualExpressionsBecomeOneDownToTheirReaders) {
   output(apply("add", "sum", {one, two}));
   const PassReport report = run(kCse);
   EXPECT_THAT(names(), ElementsAre("a", "half", "one", "sum"));
-  EXPECT_THAT(report.changes, ElementsAre("b is a", "also half is half", "two is one"));
+  EXPECT_THAT(report.changes, UnorderedElementsAre("a for 1 more", "half for 1 more", "one for 1 more"));
   EXPECT_THAT(node("a").origins, ElementsAre("a", "b"));
   EXPECT_EQ(node("sum").inputs[0], node("sum").inputs[1]);
 }
@@ -103,7 +103,7 @@ TEST_F(RewritingTest, ADefaultIsWhatItStandsFor) {
   weights_.add("w", DType::kF32, 1, 64);
   output(builder_.apply("rms_norm", "implicit", {x}, {tensor("w")}));
   output(builder_.apply("rms_norm", "explicit", {x}, {tensor("w")}, {{"epsilon", 1e-5}}));
-  EXPECT_THAT(run(kCse).changes, ElementsAre("explicit is implicit"));
+  EXPECT_THAT(run(kCse).changes, ElementsAre("implicit for 1 more"));
   EXPECT_EQ(graph_.outputs()[0], graph_.outputs()[1]);
 }
 

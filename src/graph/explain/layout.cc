@@ -15,7 +15,8 @@ constexpr double kLaneGap = 14;   // between edges aside
 constexpr double kPadding = 18;   // inside a section's border
 constexpr double kPortGap = 22;   // between edges at one side of a node
 constexpr double kBendWidth = 6;  // of an edge that passes a rank
-constexpr int kSweeps = 24;
+constexpr int kOrderSweeps = 24;
+constexpr int kPlaceSweeps = 300;  // long chains straighten slowly
 
 // A node, or the place where an edge passes a rank.
 struct Item {
@@ -181,7 +182,7 @@ class LayeredLayout {
       }
     };
     for (const auto& rank : ranks_) number(rank);
-    for (int sweep = 0; sweep < kSweeps && fewest > 0; ++sweep) {
+    for (int sweep = 0; sweep < kOrderSweeps && fewest > 0; ++sweep) {
       const bool down = sweep % 2 == 0;
       for (size_t i = 0; i < ranks_.size(); ++i) {
         std::vector<size_t>& rank = ranks_[down ? i : ranks_.size() - 1 - i];
@@ -197,7 +198,7 @@ class LayeredLayout {
   }
 
   void place_across() {
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (int sweep = 0; sweep < kPlaceSweeps; ++sweep) {
       const bool down = sweep % 2 == 0;
       for (size_t i = 0; i < ranks_.size(); ++i) {
         place_rank(ranks_[down ? i : ranks_.size() - 1 - i], sweep == 0);

@@ -38,6 +38,7 @@ std::vector<std::string> expression_of(const Node& node) {
 void eliminate_common_subexpressions(const PassContext& context) {
   Graph& graph = context.graph;
   std::map<std::vector<std::string>, NodeId> first_of;
+  std::map<NodeId, int> stands_for;  // how many others a kept node does the work of
   for (const NodeId id : std::vector<NodeId>(graph.order())) {
     const Node& node = graph.node(id);
     if (node.op->side_effect) continue;
@@ -45,12 +46,15 @@ void eliminate_common_subexpressions(const PassContext& context) {
     const auto [entry, inserted] = first_of.try_emplace(expression_of(node), id);
     if (inserted) continue;
     Node& kept = graph.mutable_node(entry->second);
-    context.changed(fmt::format("{} is {}", node.name, kept.name));
+    ++stands_for[entry->second];
     append_origins(kept, node);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       graph.replace_uses(node.outputs[i], kept.outputs[i]);
     }
     graph.remove(id);
+  }
+  for (const auto& [id, others] : stands_for) {
+    context.changed(fmt::format("{} for {} more", graph.node(id).name, others));
   }
 }
 

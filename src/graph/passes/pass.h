@@ -99,6 +99,7 @@ void eliminate_dead(const PassContext&);
 void fuse_qkv(const PassContext&);
 void fuse_gate_up(const PassContext&);
 void fuse_residual(const PassContext&);
+void fuse_residual_norm(const PassContext&);
 void fuse_rope_kv_write(const PassContext&);
 void quantize_activations(const PassContext&);
 void fuse_norm_quantize(const PassContext&);

@@ -44,7 +44,7 @@ std::string_view exactness_name(Exactness exactness) {
 
 std::span<const Pass> passes() {
   using enum Exactness;
-  static constexpr std::array<Pass, 10> kPasses = {{
+  static constexpr std::array<Pass, 11> kPasses = {{
       {"fold_constants", "computes operators whose inputs are all constants", kBitIdentical,
        fold_constants},
       {"eliminate_identities", "drops operators that return their input", kBitIdentical,
@@ -57,6 +57,8 @@ std::span<const Pass> passes() {
       {"fuse_gate_up", "gate, activation, up and product become one linear", kBitIdentical,
        fuse_gate_up},
       {"fuse_residual", "a linear adds the residual as it writes", kBitIdentical, fuse_residual},
+      {"fuse_residual_norm", "a residual is added where the sum is normed, and normed before it",
+       kBitIdentical, fuse_residual_norm},
       {"fuse_rope_kv_write", "keys are rotated on their way into the cache", kBitIdentical,
        fuse_rope_kv_write},
       {"quantize_activations", "inputs of quantized linears become integers", kApproximate,

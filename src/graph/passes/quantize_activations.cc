@@ -113,49 +113,4 @@ void quantize_activations(const PassContext& context) {
   context.report.mean_kl_limit = mean_kl_limit(coarsest_int8);
 }
 
-namespace {
-
-// Says why a norm goes on writing float32 where nothing after it quantizes its rows.
-void explain_float_norm(const PassContext& context, const Node& norm) {
-  if (norm.integer("quantization_group") > 0) return;
-  for (const NodeId reader : context.graph.readers(norm.outputs[0])) {
-    if (context.graph.node(reader).op->name == "quantize") return;
-  }
-  context.rejected(norm.name, "its readers take float32: there is no quantize to fuse with");
-}
-
-}  // namespace
-
-void fuse_norm_quantize(const PassContext& context) {
-  Graph& graph = context.graph;
-  for (const NodeId id : std::vector<NodeId>(graph.order())) {
-    const Node node = graph.node(id);
-    if (node.op->name == "rms_norm") explain_float_norm(context, node);
-    if (node.op->name != "quantize") continue;
-    const NodeId norm = graph.value(node.inputs[0]).producer;
-    if (norm == kNoId || graph.node(norm).op->name != "rms_norm") {
-      context.rejected(node.name, "its input does not come from a norm");
-      continue;
-    }
-    if (graph.readers(node.inputs[0]).size() != 1 || graph.is_output(node.inputs[0])) {
-      context.rejected(node.name, "the norm has other readers");
-      continue;
-    }
-    const Node from = graph.node(norm);
-    Attributes attributes = from.attributes;
-    attributes["quantization_group"] = node.integer("quantization_group");
-    attributes["bits"] = node.integer("bits");
-    const NodeId fused =
-        graph.add_node("rms_norm", fmt::format("{}+int{}", from.name, node.integer("bits")),
-                       from.inputs, from.weights, std::move(attributes), context.source, norm);
-    Node& result = graph.mutable_node(fused);
-    result.origins = from.origins;
-    result.origins.push_back(node.name);
-    graph.remove(id);
-    graph.remove(norm);
-    graph.adopt_output(fused, 0, node.outputs[0]);
-    context.changed(result.name);
-  }
-}
-
 }  // namespace adze::graph
