@@ -151,7 +151,10 @@ class TextWriter {
     const auto line = [&](std::string_view label, const std::string& text) {
       if (!text.empty()) out += fmt::format("\n      {:<9} {}", label, text);
     };
-    line("reads", join(node.inputs, [&](ValueId input) { return graph.value(input).name; }));
+    line("reads", join(node.inputs, [&](ValueId input) {
+           const auto constant = graph.constant(input);  // often one for all layers
+           return constant ? fmt::format("{:g}", *constant) : graph.value(input).name;
+         }));
     line("weights", join(node.weights, [&](const Weight& weight) {
            return weight->text() + " " + dtype_name(weight, explanation_.source);
          }));

@@ -67,6 +67,20 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"bf16_weights", Activations::kInt16, "bf16", DType::kBF16}),
     case_name);
 
+// Where linears do not take the residuals, sums and norms become one step, with the same bits.
+TEST(AllPasses, KeepTheirPromisesWithoutResidualsInLinears) {
+  const std::string path = testing::TempDir() + "verify_residual_norm.gguf";
+  write_tiny_model(path);
+  engine::ModelOptions options;
+  options.verify_passes = true;
+  options.passes.disabled.insert("fuse_residual");
+  const engine::LoadedModel model(path, options);
+  EXPECT_EQ(model.pass_checks().size(), passes().size() - 1);
+  EXPECT_NO_THROW(require_kept(model.pass_checks()));
+  // Two sums in each of three layers; the last one's is not normed as it is.
+  EXPECT_EQ(count_operators(model.plan().graph()).at("residual_norm"), 5);
+}
+
 // --- A wrong pass among right ones ---
 
 NodeId last_norm(const Graph& graph) {

@@ -77,7 +77,8 @@ TEST_F(RewritingTest, EqualExpressionsBecomeOneDownToTheirReaders) {
   output(apply("add", "sum", {one, two}));
   const PassReport report = run(kCse);
   EXPECT_THAT(names(), ElementsAre("a", "half", "one", "sum"));
-  EXPECT_THAT(report.changes, UnorderedElementsAre("a for 1 more", "half for 1 more", "one for 1 more"));
+  EXPECT_THAT(report.changes,
+              UnorderedElementsAre("a for 1 more", "half for 1 more", "one for 1 more"));
   EXPECT_THAT(node("a").origins, ElementsAre("a", "b"));
   EXPECT_EQ(node("sum").inputs[0], node("sum").inputs[1]);
 }
@@ -249,6 +250,82 @@ TEST_F(RewritingTest, ASumOfNoLinearSaysWhyForBothOperands) {
   ASSERT_THAT(report.rejections, SizeIs(1));
   EXPECT_THAT(report.rejections[0].reason,
               AllOf(HasSubstr("x is not produced"), HasSubstr("y is not produced")));
+}
+
+// --- fuse_residual_norm ---
+
+class ResidualNormTest : public RewritingTest {
+ protected:
+  ValueId norm(const std::string& name, ValueId x, double epsilon = 1e-6) {
+    weights_.add(name, DType::kF32, 1, 64);
+    return builder_.apply("rms_norm", name, {x}, {tensor(name)}, {{"epsilon", epsilon}});
+  }
+};
+
+TEST_F(ResidualNormTest, PostNormSumAndPreNormBecomeOneNode) {
+  const ValueId x = input();
+  const ValueId y = input("y");
+  const ValueId sum = apply("add", "sum", {x, norm("post", y, 1e-3)});
+  output(apply("silu", "read", {norm("pre", sum)}));
+  output(sum);
+  run("fuse_residual_norm");
+  EXPECT_THAT(names(), ElementsAre("sum+norm", "read"));
+  const Node& fused = node("sum+norm");
+  EXPECT_THAT(fused.inputs, ElementsAre(x, y));
+  EXPECT_THAT(fused.origins, ElementsAre("post", "sum", "pre"));
+  ASSERT_THAT(fused.weights, SizeIs(2));
+  EXPECT_EQ(fused.weights[0]->text(), "post");
+  EXPECT_EQ(fused.weights[1]->text(), "pre");
+  EXPECT_EQ(fused.real("post_epsilon"), 1e-3);
+  EXPECT_EQ(fused.real("epsilon"), 1e-6);
+  EXPECT_EQ(graph_.value(fused.outputs[0]).name, "sum");
+  EXPECT_EQ(graph_.value(fused.outputs[1]).name, "pre");
+}
+
+TEST_F(ResidualNormTest, AnOperandThatOthersReadIsNormedOnItsOwn) {
+  const ValueId x = input();
+  const ValueId normed = norm("post", input("y"));
+  output(norm("pre", apply("add", "sum", {x, normed})));
+  output(normed);
+  run("fuse_residual_norm");
+  EXPECT_THAT(names(), ElementsAre("post", "sum+norm"));
+  EXPECT_THAT(node("sum+norm").weights, SizeIs(1));
+}
+
+TEST_F(ResidualNormTest, OfTwoNormsOfASumTheSecondStays) {
+  const ValueId sum = apply("add", "sum", {input(), input("y")});
+  output(norm("first", sum));
+  output(norm("second", sum));
+  EXPECT_THAT(run("fuse_residual_norm").rejections, SizeIs(1));
+  EXPECT_THAT(names(), ElementsAre("sum+norm", "second"));
+}
+
+TEST_F(ResidualNormTest, NormsOfHeadsAndSumsOfOneValueAreLeft) {
+  const ValueId x = input();
+  output(norm("pre", apply("add", "twice", {x, x})));
+  const ValueId a = linear("a", x, DType::kF32, head_axis("heads"));
+  const ValueId b = linear("b", x, DType::kF32, head_axis("heads"));
+  weights_.add("heads", DType::kF32, 1, 16);
+  output(builder_.apply("rms_norm", "heads", {apply("add", "sum", {a, b})}, {tensor("heads")}));
+  const PassReport report = run("fuse_residual_norm");
+  EXPECT_THAT(report.changes, IsEmpty());
+  ASSERT_THAT(report.rejections, SizeIs(1));
+  EXPECT_THAT(report.rejections[0].reason, HasSubstr("to itself"));
+}
+
+TEST_F(ResidualNormTest, ItsNormIsQuantizedWithIt) {
+  const ValueId sum = apply("add", "sum", {input(), input("y")});
+  const ValueId codes = builder_.apply("quantize", "codes", {norm("pre", sum)}, {},
+                                       {{"quantization_group", int64_t{32}}});
+  weights_.add("w", DType::kQ8_0, 64, 64);
+  output(builder_.apply("linear", "w", {codes}, {tensor("w")}));
+  output(sum);
+  run("fuse_residual_norm");
+  builder_.graph() = graph_;
+  run("fuse_norm_quantize");
+  EXPECT_THAT(names(), ElementsAre("sum+norm+int8", "w"));
+  EXPECT_EQ(node("sum+norm+int8").outputs[0], sum);
+  EXPECT_EQ(node("w").inputs[0], node("sum+norm+int8").outputs[1]);
 }
 
 // --- fuse_rope_kv_write ---

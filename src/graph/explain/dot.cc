@@ -1,20 +1,18 @@
 // A drawing of the plan in Graphviz's language.
 #include <fmt/core.h>
 
-#include "base/error.h"
 #include "graph/explain.h"
 #include "graph/explain/picture.h"
+#include "graph/explain/texts.h"
 
 namespace adze::graph {
 namespace {
-
-constexpr size_t kMaxText = 160;  // bytes of any text from the model
 
 // For a quoted string: backslashes would begin escapes such as \N, the node's own name; "&" would
 // begin an entity.
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : printable(text, kMaxText)) {
+  for (const char c : drawable(text)) {
     if (c == '&') {
       out += "&amp;";
       continue;

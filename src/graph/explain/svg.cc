@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/error.h"
 #include "graph/explain.h"
 #include "graph/explain/layout.h"
 #include "graph/explain/picture.h"
@@ -23,23 +22,14 @@ constexpr double kLineSize = 11;
 constexpr double kSmallSize = 10;  // of kernels
 constexpr double kLineHeight = 15;
 constexpr double kBoxPadding = 10;
-constexpr size_t kWrap = 62;      // characters of a line in a node
-constexpr size_t kMaxText = 160;  // bytes of any text from the model
-constexpr double kCorner = 6;     // radius of an edge's corners
+constexpr size_t kWrap = 62;   // characters of a line in a node
+constexpr double kCorner = 6;  // radius of an edge's corners
 
-// Text for XML: characters that it does not allow are spelled out or replaced, and those that it
-// uses escaped.
+// Text for XML.
 std::string xml(std::string_view text) {
   std::string out;
-  const std::string shown = printable(text, kMaxText);
-  for (size_t i = 0; i < shown.size(); ++i) {
-    const std::string_view rest = std::string_view(shown).substr(i);
-    if (rest.starts_with("\xef\xbf\xbe") || rest.starts_with("\xef\xbf\xbf")) {
-      out += "\xef\xbf\xbd";  // U+FFFE and U+FFFF are no characters
-      i += 2;
-      continue;
-    }
-    switch (shown[i]) {
+  for (const char c : drawable(text)) {
+    switch (c) {
       case '&':
         out += "&amp;";
         break;
@@ -53,7 +43,7 @@ std::string xml(std::string_view text) {
         out += "&quot;";
         break;
       default:
-        out += shown[i];
+        out += c;
     }
   }
   return out;
@@ -106,10 +96,9 @@ struct Box {
   double height = 0;
 
   explicit Box(const PictureNode& node) {
-    width = text_width(node.op, kTitleSize, true) + 12 +
-            text_width(printable(node.name, kMaxText), kLineSize);
+    width = text_width(node.op, kTitleSize, true) + 12 + text_width(drawable(node.name), kLineSize);
     for (const PictureLine& line : node.lines) {
-      for (std::string& part : wrap(printable(line.text, kMaxText))) {
+      for (std::string& part : wrap(drawable(line.text))) {
         if (line.kind == PictureLine::Kind::kOutput) part = "→ " + part;
         width = std::max(
             width,

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "base/error.h"
+
 namespace adze::graph {
 
 std::string attribute_text(const Attribute& attribute) {
@@ -30,6 +32,18 @@ int total(const OperatorCounts& counts) {
   int sum = 0;
   for (const auto& [name, count] : counts) sum += count;
   return sum;
+}
+
+std::string drawable(std::string_view text) {
+  constexpr size_t kMaxBytes = 160;
+  std::string out = printable(text, kMaxBytes);
+  // U+FFFE and U+FFFF are no characters to XML.
+  for (const std::string_view other : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
+    for (size_t at = out.find(other); at != std::string::npos; at = out.find(other)) {
+      out.replace(at, other.size(), "\xef\xbf\xbd");
+    }
+  }
+  return out;
 }
 
 std::string dtype_name(const Weight& weight, const WeightSource& source) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "graph/graph.h"
 
@@ -15,6 +16,9 @@ std::string type_text(const Value& value);
 std::string size_text(size_t bytes);
 // Nodes of all operators together.
 int total(const OperatorCounts& counts);
+// A text from the model fit for a drawing: of one line, cut where it is long, of characters that
+// XML allows; not escaped.
+std::string drawable(std::string_view text);
 std::string dtype_name(const Weight& weight, const WeightSource& source);
 
 }  // namespace adze::graph
