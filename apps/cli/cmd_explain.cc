@@ -14,12 +14,38 @@ namespace {
 struct Arguments {
   ModelArguments model;
   std::string format = "text";
+  std::string against;
   int32_t rows = 512;
   bool every_layer = false;
   bool verify = false;
 };
 
+std::string json_text(const nlohmann::ordered_json& json) {
+  // Bytes that are not UTF-8 (a name may hold any) are replaced.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string report(const Arguments& arguments, const graph::Explanation& explanation,
+                   const nlohmann::ordered_json& before) {
+  const bool json = arguments.format == "json";
+  if (!arguments.against.empty()) {
+    const auto difference = graph::explain_difference(before, graph::explain_json(explanation));
+    return json ? json_text(difference) : graph::difference_text(difference, arguments.every_layer);
+  }
+  if (json) return json_text(graph::explain_json(explanation));
+  if (arguments.format == "dot") return graph::explain_dot(explanation);
+  if (arguments.format == "svg") return graph::explain_svg(explanation);
+  return graph::explain_text(explanation, arguments.every_layer);
+}
+
 void explain(const Arguments& arguments) {
+  nlohmann::ordered_json before;
+  if (!arguments.against.empty()) {
+    if (arguments.format != "text" && arguments.format != "json") {
+      throw UsageError("--against: a difference is written as text or json");
+    }
+    before = graph::load_explanation(arguments.against);
+  }
   engine::ModelOptions options = model_options(arguments.model);
   options.plan.max_rows = arguments.rows;
   options.verify_passes = arguments.verify;
@@ -27,11 +53,7 @@ void explain(const Arguments& arguments) {
                                   terminal_progress(arguments.verify ? "Verifying" : "Loading"));
   const graph::Explanation explanation{model.declared(), model.passes(), model.pass_checks(),
                                        model.plan(), *model.checkpoint().weights};
-  if (arguments.format == "json") {
-    print("{}\n", graph::explain_json(explanation).dump(2));
-  } else {
-    print("{}", graph::explain_text(explanation, arguments.every_layer));
-  }
+  write_stdout(report(arguments, explanation, before));
   flush_stdout();  // the whole report, even if a pass is at fault
   graph::require_kept(model.pass_checks());
 }
@@ -44,8 +66,12 @@ void register_explain(CLI::App& app) {
       app.add_subcommand("explain", "Show what passes, planner and kernel selection did");
   add_model_options(*command, arguments->model);
   command->add_option("--format", arguments->format, "How to write it")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(CLI::IsMember({"text", "json", "dot", "svg"}))
       ->capture_default_str();
+  command
+      ->add_option("--against", arguments->against,
+                   "What differs from an explanation that --format json wrote to FILE")
+      ->type_name("FILE");
   command->add_option("--rows", arguments->rows, "Rows of one run that memory is planned for")
       ->transform(kWholeNumber)
       ->check(CLI::Range(1, 65536))
@@ -64,6 +90,10 @@ void register_explain(CLI::App& app) {
       "  adze explain -m model.gguf --disable-pass fuse_qkv --disable-pass fuse_gate_up\n"
       "  adze explain -m model.gguf --format json | jq '.passes[] | {name, rejections}'\n"
       "  adze explain -m model.gguf --format json | jq '.memory, .weights.by_dtype'\n"
+      "  adze explain -m model.gguf --format svg > model.svg\n"
+      "  adze explain -m model.gguf --format dot | dot -Tpdf > model.pdf\n"
+      "  adze explain -m model.gguf --format json > before.json\n"
+      "  adze explain -m model.gguf --disable-pass fuse_qkv --against before.json\n"
       "The fields of the JSON are described in docs/explain.md.");
   command->callback([arguments] { explain(*arguments); });
 }

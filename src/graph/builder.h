@@ -14,7 +14,6 @@ class Builder {
  public:
   explicit Builder(const WeightSource& source) : source_(source) {}
 
-  const WeightSource& source() const { return source_; }
   Graph& graph() { return graph_; }
   Graph take() { return std::move(graph_); }
 

@@ -42,19 +42,6 @@ Cut cut(std::string_view line) {
   return out;
 }
 
-// "0–3,5,7–8" of ascending numbers.
-std::string ranges(const std::vector<int>& numbers) {
-  std::string out;
-  for (size_t first = 0; first < numbers.size();) {
-    size_t last = first;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    out += (out.empty() ? "" : ",") + std::to_string(numbers[first]);
-    if (last > first) out += "–" + std::to_string(numbers[last]);
-    first = last + 1;
-  }
-  return out;
-}
-
 std::string relative(int offset) {
   if (offset == 0) return "i";
   return (offset < 0 ? "i−" : "i+") + std::to_string(std::abs(offset));
@@ -70,6 +57,26 @@ std::string join(const Cut& line, const std::string& own) {
 }
 
 }  // namespace
+
+std::string layer_ranges(const std::vector<int>& layers) {
+  std::string out;
+  for (size_t first = 0; first < layers.size();) {
+    size_t last = first;
+    while (last + 1 < layers.size() && layers[last + 1] == layers[last] + 1) ++last;
+    out += (out.empty() ? "" : ",") + std::to_string(layers[first]);
+    if (last > first) out += "–" + std::to_string(layers[last]);
+    first = last + 1;
+  }
+  return out;
+}
+
+LayerPattern layer_pattern(const std::string& line) {
+  const Cut parts = cut(line);
+  LayerPattern out;
+  if (!parts.numbers.empty()) out.layer = parts.numbers.front();
+  out.pattern = join(parts, "i");
+  return out;
+}
 
 std::vector<CollapsedLine> collapse_layers(const std::vector<std::string>& lines) {
   struct Group {
@@ -92,7 +99,7 @@ std::vector<CollapsedLine> collapse_layers(const std::vector<std::string>& lines
     std::sort(group.layers.begin(), group.layers.end());
     group.layers.erase(std::unique(group.layers.begin(), group.layers.end()), group.layers.end());
     if (group.layers.size() > 1) {
-      out.push_back({join(group.line, ranges(group.layers)), group.lines});
+      out.push_back({join(group.line, layer_ranges(group.layers)), group.lines});
       continue;
     }
     std::string text = group.line.texts.front();

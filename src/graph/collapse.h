@@ -1,6 +1,7 @@
 // Repeated layers in text: lines that differ only in their layer's number become one.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,16 @@ struct CollapsedLine {
   int lines = 0;  // how many it stands for
 };
 std::vector<CollapsedLine> collapse_layers(const std::vector<std::string>& lines);
+
+// A line's own layer, and the line with layers counted from it: "layers.i.mlp.up". Lines that
+// collapse into one have equal patterns.
+struct LayerPattern {
+  std::optional<int> layer;
+  std::string pattern;
+};
+LayerPattern layer_pattern(const std::string& line);
+
+// "0–3,5,7–8" of ascending numbers.
+std::string layer_ranges(const std::vector<int>& layers);
 
 }  // namespace adze::graph

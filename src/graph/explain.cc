@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/collapse.h"
+#include "graph/explain/texts.h"
 #include "graph/operator.h"
 
 namespace adze::graph {
@@ -16,31 +17,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string attribute_text(const Attribute& attribute) {
-  if (const auto* integer = std::get_if<int64_t>(&attribute)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&attribute)) return fmt::format("{:g}", *real);
-  return std::get<std::string>(attribute);
-}
-
 Json attribute_json(const Attribute& attribute) {
   if (const auto* integer = std::get_if<int64_t>(&attribute)) return *integer;
   if (const auto* real = std::get_if<double>(&attribute)) return *real;
   return std::get<std::string>(attribute);
-}
-
-std::string value_text(const Value& value) {
-  const std::string group =
-      value.quantization_group > 0
-          ? fmt::format("{}/{}", value.quantization_bits, value.quantization_group)
-          : "";
-  return fmt::format("{} {}{}{}", value.name, element_type_name(value.type), group,
-                     value.type == ElementType::kState ? "" : to_string(value.shape));
-}
-
-int total(const OperatorCounts& counts) {
-  int sum = 0;
-  for (const auto& [name, count] : counts) sum += count;
-  return sum;
 }
 
 std::string counts_text(const OperatorCounts& counts) {
@@ -69,17 +49,6 @@ std::string join(const Items& items, Text text) {
   std::string out;
   for (const auto& item : items) out += (out.empty() ? "" : ", ") + text(item);
   return out;
-}
-
-std::string size_text(size_t bytes) {
-  constexpr double kMebi = 1 << 20;
-  return static_cast<double>(bytes) >= 0.01 * kMebi
-             ? fmt::format("{:.2f} MiB", static_cast<double>(bytes) / kMebi)
-             : fmt::format("{} bytes", bytes);
-}
-
-std::string dtype_name(const Weight& weight, const WeightSource& source) {
-  return std::string(dtype_info(weight->info(source).dtype).name);
 }
 
 // Expressions that several nodes read, with those nodes: each is packed once.
@@ -182,13 +151,16 @@ class TextWriter {
     const auto line = [&](std::string_view label, const std::string& text) {
       if (!text.empty()) out += fmt::format("\n      {:<9} {}", label, text);
     };
-    line("reads", join(node.inputs, [&](ValueId input) { return graph.value(input).name; }));
+    line("reads", join(node.inputs, [&](ValueId input) {
+           const auto constant = graph.constant(input);  // often one for all layers
+           return constant ? fmt::format("{:g}", *constant) : graph.value(input).name;
+         }));
     line("weights", join(node.weights, [&](const Weight& weight) {
            return weight->text() + " " + dtype_name(weight, explanation_.source);
          }));
     line("writes", join(node.outputs, [&](ValueId output) {
            const auto& placement = plan_.memory().placements[static_cast<size_t>(output)];
-           return value_text(graph.value(output)) +
+           return graph.value(output).name + " " + type_text(graph.value(output)) +
                   (placement.shares_with == kNoId
                        ? ""
                        : " in place of " + graph.value(placement.shares_with).name);
@@ -293,8 +265,10 @@ Json node_json(const Explanation& explanation, const Partition& partition, NodeI
   }
   for (const ValueId input : node.inputs) entry["inputs"].push_back(graph.value(input).name);
   for (const Weight& weight : node.weights) {
-    entry["weights"].push_back(
-        {{"expression", weight->text()}, {"dtype", dtype_name(weight, explanation.source)}});
+    entry["weights"].push_back({{"expression", weight->text()},
+                                {"dtype", dtype_name(weight, explanation.source)},
+                                {"rows", weight->info(explanation.source).rows},
+                                {"columns", weight->info(explanation.source).columns}});
   }
   for (const ValueId output : node.outputs) {
     entry["outputs"].push_back(output_json(explanation, output));

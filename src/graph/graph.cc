@@ -18,6 +18,8 @@ const Attribute& attribute_of(const Node& node, std::string_view name) {
   return *fallback;
 }
 
+}  // namespace
+
 std::vector<ValueType> infer_outputs(const Graph& graph, const Node& node,
                                      const WeightSource& source) {
   const auto count = [](size_t n, int low, int high) {
@@ -42,8 +44,6 @@ std::vector<ValueType> infer_outputs(const Graph& graph, const Node& node,
                 fmt::format("node {} ({}): {}", node.name, node.op->name, error.what()));
   }
 }
-
-}  // namespace
 
 int64_t Node::integer(std::string_view attribute) const {
   return std::get<int64_t>(attribute_of(*this, attribute));
@@ -127,7 +127,9 @@ void Graph::replace_uses(ValueId from, ValueId to) {
 }
 
 void Graph::remove(NodeId id) {
-  order_.erase(std::find(order_.begin(), order_.end(), id));
+  const auto place = std::find(order_.begin(), order_.end(), id);
+  if (place == order_.end()) throw_internal("graph: node {} is not there to be removed", id);
+  order_.erase(place);
   nodes_[static_cast<size_t>(id)].removed = true;
 }
 
@@ -140,46 +142,6 @@ OperatorCounts count_operators(const Graph& graph) {
   OperatorCounts counts;
   for (const NodeId id : graph.order()) ++counts[graph.node(id).op->name];
   return counts;
-}
-
-void Graph::verify(const WeightSource& source) const {
-  std::vector<bool> defined(values_.size(), false);
-  for (const ValueId input : inputs_) defined[static_cast<size_t>(input)] = true;
-  for (const NodeId id : order_) {
-    const Node& current = node(id);
-    const auto fail = [&](std::string_view reason) {
-      throw_internal("graph: node {} ({}): {}", current.name, current.op->name, reason);
-    };
-    if (current.removed) fail("is removed but still in the order");
-    for (const ValueId input : current.inputs) {
-      if (!defined[static_cast<size_t>(input)])
-        fail("reads " + value(input).name + " before it is produced");
-    }
-    for (const auto& [name, attribute] : current.attributes) {
-      const Attribute* declared = current.op->default_attribute(name);
-      if (declared == nullptr || declared->index() != attribute.index()) {
-        fail("attribute " + name + " is not declared so");
-      }
-    }
-    const std::vector<ValueType> types = infer_outputs(*this, current, source);
-    if (types.size() != current.outputs.size()) fail("has another number of outputs than its rule");
-    for (size_t i = 0; i < types.size(); ++i) {
-      const Value& output = value(current.outputs[i]);
-      if (output.producer != id) fail("is not the producer of its output " + output.name);
-      if (defined[static_cast<size_t>(current.outputs[i])])
-        fail("produces " + output.name + " again");
-      if (ValueType{output.type, output.shape, output.quantization_group,
-                    output.quantization_bits} != types[i]) {
-        fail("output " + output.name + " differs from its rule");
-      }
-      defined[static_cast<size_t>(current.outputs[i])] = true;
-    }
-  }
-  for (const ValueId output : outputs_) {
-    if (!defined[static_cast<size_t>(output)]) {
-      throw_internal("graph: output {} is never produced", value(output).name);
-    }
-  }
 }
 
 }  // namespace adze::graph

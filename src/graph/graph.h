@@ -93,15 +93,18 @@ class Graph {
   }
   // Every reader of `from` (and the graph's outputs) reads `to` instead.
   void replace_uses(ValueId from, ValueId to);
-  // Removes a node whose outputs nobody reads.
+  // Takes a node out of the order. Its outputs must have no reader left, or be adopted by another
+  // node. Throws Error{kInternal} for a node that is not in the order.
   void remove(NodeId id);
   // Value `output` becomes the `index`-th output of `node`; its former producer's own is dropped.
   // Lets a fused node take over the values of those it replaces, so that their names survive.
   void adopt_output(NodeId node, size_t index, ValueId output);
 
-  // Throws Error{kInternal} naming the node: an undefined or doubly produced value, a use before
-  // its production, a cycle, a removed node that is read, inputs or attributes that the operator
-  // does not declare, shapes that the shape rule does not give.
+  // Throws Error{kInternal} naming the node: an unknown id, an undefined or doubly produced value,
+  // a use before its production, a cycle, a removed node that is read, inputs or attributes that
+  // the operator does not declare, shapes that the shape rule does not give; of an operator on a
+  // sequence's state: a state group that is not there, a layer outside it, heads that it does not
+  // hold, an attention to what another layer wrote.
   void verify(const WeightSource& source) const;
 
  private:

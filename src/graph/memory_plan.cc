@@ -66,14 +66,14 @@ class FreeList {
 };
 
 std::vector<MemoryPlan::Placement> liveness(const Graph& graph,
-                                            const std::function<size_t(const Value&)>& bytes) {
+                                            const std::function<size_t(ValueId)>& bytes) {
   std::vector<MemoryPlan::Placement> placements(graph.value_count());
   const auto& order = graph.order();
   for (size_t index = 0; index < order.size(); ++index) {
     const Node& node = graph.node(order[index]);
     for (const ValueId output : node.outputs) {
       auto& placement = placements[static_cast<size_t>(output)];
-      placement.bytes = align(bytes(graph.value(output)));
+      placement.bytes = align(bytes(output));
       placement.first_use = placement.last_use = static_cast<int32_t>(index);
     }
     for (const ValueId input : node.inputs) {
@@ -101,7 +101,7 @@ ValueId in_place_input(const Graph& graph, const Node& node, int32_t index,
 
 }  // namespace
 
-MemoryPlan plan_memory(const Graph& graph, const std::function<size_t(const Value&)>& bytes) {
+MemoryPlan plan_memory(const Graph& graph, const std::function<size_t(ValueId)>& bytes) {
   MemoryPlan plan;
   plan.placements = liveness(graph, bytes);
   FreeList arena;

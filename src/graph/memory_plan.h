@@ -29,6 +29,6 @@ struct MemoryPlan {
 
 // Inputs of the graph have no buffer (they come with the batch); outputs live to the end. Every
 // node is taken to be separated from the next by a barrier. `bytes` gives a value's size.
-MemoryPlan plan_memory(const Graph& graph, const std::function<size_t(const Value&)>& bytes);
+MemoryPlan plan_memory(const Graph& graph, const std::function<size_t(ValueId)>& bytes);
 
 }  // namespace adze::graph

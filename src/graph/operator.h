@@ -52,6 +52,11 @@ struct Operator {
   const Attribute* default_attribute(std::string_view attribute) const;
 };
 
+// The types of the node's outputs by its operator's rule. Throws Error{kInvalidInput} naming the
+// node where numbers of inputs or weights, or shapes, do not fit.
+std::vector<ValueType> infer_outputs(const Graph& graph, const Node& node,
+                                     const WeightSource& source);
+
 // The declared operators, sorted by name, and one of them by name (unknown: a programmer's
 // mistake).
 std::span<const Operator> operators();

@@ -63,6 +63,17 @@ std::vector<ValueType> infer_norm(const ShapeContext& c) {
   return {with_quantization(c.node, infer_same(c).front())};
 }
 
+// The sum and its norm. Of two weights the first is of a norm of x, before it is added.
+std::vector<ValueType> infer_residual_norm(const ShapeContext& c) {
+  const ValueType sum = infer_same(c).front();
+  require(c.inputs[1] == c.inputs[0], "the residual and x differ in shape");
+  for (const WeightInfo& weight : c.weights) {
+    require(weight.rows == 1 && weight.columns == row_elements(sum.shape),
+            "norm weight does not fit the row");
+  }
+  return {sum, with_quantization(c.node, sum)};
+}
+
 std::vector<ValueType> infer_quantize(const ShapeContext& c) {
   return {with_quantization(c.node, infer_same(c).front())};
 }
@@ -167,6 +178,8 @@ std::vector<Operator> declare() {
   rope_write.insert(rope_write.end(), place.begin(), place.end());
   const std::vector<AttributeDeclaration> norm = {
       {"epsilon", 1e-5}, {"quantization_group", int64_t{0}}, {"bits", int64_t{8}}};
+  std::vector<AttributeDeclaration> residual_norm = norm;
+  residual_norm.push_back({"post_epsilon", 1e-5});
   std::vector<Operator> all = {
       {"add",
        "a + b",
@@ -257,6 +270,9 @@ std::vector<Operator> declare() {
        0},
       {"quantize", "float32 rows to int8 codes with scales", 1, 1, 0, 0, kQuantization,
        infer_quantize, nullptr, false, kNoId},
+      {"residual_norm",
+       "residual + x and the norm of that; x is normed before where it has a weight", 2, 2, 1, 2,
+       residual_norm, infer_residual_norm, nullptr, false, 0},
       {"rms_norm", "x / rms(x) · w, over a row or each head of it", 1, 1, 1, 1, norm, infer_norm,
        nullptr, false, kNoId},
       {"rope", "rotary position embedding, half-split pairs", 1, 1, 0, 0, rope, infer_rope, nullptr,

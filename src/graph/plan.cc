@@ -52,14 +52,15 @@ Plan::Plan(Graph graph, std::span<Provider* const> providers, const WeightSource
       }
     }
   }
-  const auto bytes_of = [&](const Value& value) {
-    const auto id = static_cast<size_t>(&value - &graph_.value(0));
-    if (owner[id] == nullptr) return size_t{0};
+  const auto bytes_of = [&](ValueId id) {
+    const Provider* provider = owner[static_cast<size_t>(id)];
+    if (provider == nullptr) return size_t{0};
+    const Value& value = graph_.value(id);
     int64_t rows = 1;
     if (has_rows(value.shape)) {
       rows = value.shape.front().axis == Axis::kSampled ? options_.max_sampled : options_.max_rows;
     }
-    return owner[id]->value_bytes(value, rows);
+    return provider->value_bytes(value, rows);
   };
   memory_ = plan_memory(graph_, bytes_of);
   arena_ = HugeBuffer(memory_.peak_bytes);

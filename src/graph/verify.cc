@@ -15,11 +15,15 @@ namespace adze::graph {
 namespace {
 
 constexpr size_t kSequences = 2;
-// Rows of each sequence, run by run. 33 tokens reach into a second cache block.
+// Tokens of the first sequence that the declared graph alone computes; the graphs after it find
+// them in the cache.
+constexpr int32_t kPrefix = 240;
+// Rows of each sequence after that, run by run. Those of the first reach from one cache block into
+// the next, and from attention's first segment of 256 tokens into its second.
 constexpr std::array<std::array<int32_t, kSequences>, 3> kRuns = {{{33, 4}, {1, 1}, {1, 0}}};
 constexpr int32_t kMaxRows = 37;
 constexpr int32_t kComparedRows = 40;
-constexpr int32_t kMaxTokens = 35;  // of one sequence
+constexpr int32_t kMaxTokens = kPrefix + 35;  // of one sequence
 constexpr int32_t kBlocks = (kMaxTokens + kBlockTokens - 1) / kBlockTokens;
 
 // Ids spread evenly over the vocabulary (multiplicative hashing with the golden ratio).
@@ -28,8 +32,10 @@ int32_t token_id(int32_t index, int64_t vocabulary) {
   return static_cast<int32_t>(uint64_t{spread} * static_cast<uint64_t>(vocabulary) >> 32);
 }
 
+}  // namespace
+
 // Cache memory of the sequences: tables[sequence][group] lists a group's blocks.
-struct Cache {
+struct PassVerifier::Cache {
   explicit Cache(const Graph& graph) {
     for (auto& sequence : tables) {
       for (const StateGroup& group : graph.state_groups()) {
@@ -43,9 +49,22 @@ struct Cache {
     }
   }
 
+  // Takes over the contents of a cache of the same layout.
+  void copy_from(const Cache& other) {
+    if (memory.size() != other.memory.size()) throw_internal("a pass changed the state groups");
+    for (size_t i = 0; i < memory.size(); ++i) {
+      if (memory[i].size() != other.memory[i].size()) {
+        throw_internal("a pass changed the layout of the cache");
+      }
+      std::copy_n(other.memory[i].data(), memory[i].size(), memory[i].data());
+    }
+  }
+
   std::vector<HugeBuffer> memory;
   std::array<std::vector<std::vector<std::byte*>>, kSequences> tables;
 };
+
+namespace {
 
 std::vector<double> log_softmax(std::span<const float> logits) {
   const double greatest = *std::max_element(logits.begin(), logits.end());
@@ -88,22 +107,13 @@ void compare(std::span<const float> before, std::span<const float> after, PassCh
   }
 }
 
-}  // namespace
+// The batches of a verification, one after another, on one plan.
+class Batches {
+ public:
+  Batches(Plan& plan, PassVerifier::Cache& cache) : plan_(plan), cache_(cache) {}
 
-PassVerifier::PassVerifier(std::span<Provider* const> providers, const WeightSource& source,
-                           ThreadPool& pool, LoadProgress progress)
-    : providers_(providers), source_(source), pool_(pool), progress_(std::move(progress)) {}
-
-std::vector<float> PassVerifier::logits(const Graph& graph) {
-  PlanOptions options;
-  options.max_rows = options.max_sampled = kMaxRows;
-  options.max_context = kMaxTokens;
-  Plan plan(graph, providers_, source_, options, pool_, progress_);
-  Cache cache(graph);
-  std::vector<float> out;
-  std::array<int32_t, kSequences> positions = {};
-  int32_t index = 0;
-  for (const auto& rows : kRuns) {
+  // Runs `rows[i]` more rows of each sequence and returns the logits of all of them, or of none.
+  std::span<const float> run(const std::array<int32_t, kSequences>& rows, bool sample) {
     std::vector<int32_t> tokens;
     std::vector<int32_t> sampled;
     std::vector<BatchSequence> sequences;
@@ -112,22 +122,66 @@ std::vector<float> PassVerifier::logits(const Graph& graph) {
       BatchSequence& sequence = sequences.emplace_back();
       sequence.first_row = static_cast<int32_t>(tokens.size());
       sequence.rows = rows[i];
-      sequence.first_position = positions[i];
-      for (const auto& table : cache.tables[i]) sequence.blocks.emplace_back(table);
-      positions[i] += rows[i];
+      sequence.first_position = positions_[i];
+      for (const auto& table : cache_.tables[i]) sequence.blocks.emplace_back(table);
+      positions_[i] += rows[i];
       for (int32_t row = 0; row < rows[i]; ++row) {
-        sampled.push_back(static_cast<int32_t>(tokens.size()));
-        tokens.push_back(token_id(index++, plan.vocabulary()));
+        if (sample) sampled.push_back(static_cast<int32_t>(tokens.size()));
+        tokens.push_back(token_id(index_++, plan_.vocabulary()));
       }
     }
-    plan.run({tokens, sequences, sampled});
-    const std::span<const float> output = plan.output();
+    plan_.run({tokens, sequences, sampled});
+    return plan_.output();
+  }
+
+  // As if the first sequence's prefix had been run.
+  void skip_prefix() {
+    positions_[0] += kPrefix;
+    index_ += kPrefix;
+  }
+
+ private:
+  Plan& plan_;
+  PassVerifier::Cache& cache_;
+  std::array<int32_t, kSequences> positions_ = {};
+  int32_t index_ = 0;
+};
+
+}  // namespace
+
+PassVerifier::PassVerifier(std::span<Provider* const> providers, const WeightSource& source,
+                           ThreadPool& pool, LoadProgress progress)
+    : providers_(providers), source_(source), pool_(pool), progress_(std::move(progress)) {}
+
+PassVerifier::~PassVerifier() = default;
+
+std::vector<float> PassVerifier::logits(const Graph& graph) {
+  PlanOptions options;
+  options.max_rows = options.max_sampled = kMaxRows;
+  options.max_context = kMaxTokens;
+  Plan plan(graph, providers_, source_, options, pool_, progress_);
+  Cache cache(graph);
+  Batches batches(plan, cache);
+  if (prefix_ == nullptr) {
+    for (int32_t done = 0; done < kPrefix; done += kMaxRows) {
+      batches.run({std::min(kMaxRows, kPrefix - done), 0}, false);
+    }
+    prefix_ = std::make_unique<Cache>(graph);
+    prefix_->copy_from(cache);
+  } else {
+    cache.copy_from(*prefix_);
+    batches.skip_prefix();
+  }
+  std::vector<float> out;
+  for (const auto& rows : kRuns) {
+    const std::span<const float> output = batches.run(rows, true);
     out.insert(out.end(), output.begin(), output.end());
   }
   return out;
 }
 
 void PassVerifier::start(const Graph& declared) {
+  prefix_.reset();
   before_ = logits(declared);
   if (!std::all_of(before_.begin(), before_.end(), [](float x) { return std::isfinite(x); })) {
     throw_invalid("the model's logits are not all finite numbers: passes cannot be compared");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,14 +32,17 @@ struct PassCheck {
 };
 
 // Runs a fixed batch of two sequences on a plan of its own for each graph it is given: prompt
-// chunks of 33 and 4 rows, a decode of both, a decode of one, so that all row classes and a
-// boundary of cache blocks are met. Plans live one at a time; the logits of two are held. The
-// graphs' state is laid out already (Provider::lay_out_state). References outlive the verifier.
+// chunks of 33 and 4 rows, a decode of both, a decode of one. The first sequence begins behind 240
+// tokens that the first graph computes and every other finds in its cache, so that all row classes
+// and the boundaries of cache blocks and of attention's segments are met, and cost little. Plans
+// live one at a time; the logits of two are held. The graphs' state is laid out already
+// (Provider::lay_out_state), alike in all of them. References outlive the verifier.
 class PassVerifier {
  public:
   // `progress` follows the packing of every plan.
   PassVerifier(std::span<Provider* const> providers, const WeightSource& source, ThreadPool& pool,
                LoadProgress progress = {});
+  ~PassVerifier();
 
   // The graph before the first pass. Throws Error{kInvalidInput} where its logits are not finite:
   // then nothing can be told.
@@ -48,6 +52,8 @@ class PassVerifier {
 
   const std::vector<PassCheck>& checks() const { return checks_; }
 
+  struct Cache;  // memory of the sequences
+
  private:
   std::vector<float> logits(const Graph& graph);
 
@@ -55,6 +61,7 @@ class PassVerifier {
   const WeightSource& source_;
   ThreadPool& pool_;
   LoadProgress progress_;
+  std::unique_ptr<Cache> prefix_;  // what the first graph left of the prefix
   std::vector<float> before_;
   std::vector<PassCheck> checks_;
 };

@@ -16,6 +16,7 @@
 #include "fake_weights.h"
 #include "graph/builder.h"
 #include "graph/operator.h"
+#include "graph/verify.h"
 
 namespace adze::graph {
 namespace {
@@ -32,13 +33,17 @@ constexpr int32_t kVocabulary = 50;
 // Nodes as [rows, kWidth] floats: every member computes its rows of a node, then all meet.
 class SlowPartition final : public CompiledPartition {
  public:
-  SlowPartition(const Graph& graph, std::span<const NodeId> nodes, std::atomic<int>& runs)
-      : runs_(runs) {
+  SlowPartition(const Graph& graph, std::span<const NodeId> nodes, std::atomic<int>& runs,
+                std::vector<BatchSequence>& seen)
+      : runs_(runs), seen_(seen) {
     for (const NodeId id : nodes) nodes_.push_back(graph.node(id));
   }
 
   void run(const RunContext& context) override {
     ++runs_;
+    if (context.member == 0) {
+      seen_.insert(seen_.end(), context.batch->sequences.begin(), context.batch->sequences.end());
+    }
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (i > 0) context.barrier->wait();
       compute(nodes_[i], context);
@@ -83,6 +88,7 @@ class SlowPartition final : public CompiledPartition {
 
   std::vector<Node> nodes_;
   std::atomic<int>& runs_;
+  std::vector<BatchSequence>& seen_;
 };
 
 class SlowProvider final : public Provider {
@@ -104,10 +110,11 @@ class SlowProvider final : public Provider {
   std::unique_ptr<CompiledPartition> compile(const Graph& graph, std::span<const NodeId> nodes,
                                              const WeightSource&, const PlanOptions&, ThreadPool&,
                                              const LoadProgress&) override {
-    return std::make_unique<SlowPartition>(graph, nodes, runs);
+    return std::make_unique<SlowPartition>(graph, nodes, runs, seen);
   }
 
   std::atomic<int> runs = 0;                     // of members through partitions
+  std::vector<BatchSequence> seen;               // of every run of a partition
   mutable std::map<std::string, int64_t> asked;  // value → rows
 
  private:
@@ -440,6 +447,39 @@ TEST_F(PlanTest, NumbersAtTheEndOfTheirRangeAreRefused) {
   sequences_[0].rows = INT32_MAX;
   sequences_[1].first_row = INT32_MAX;
   EXPECT_THAT([&] { run(); }, ThrowsMessage<Error>(HasSubstr("batch")));
+}
+
+// Positions from one segment of attention to the next, in rows that are compared; and no graph but
+// the first computes what comes before them.
+TEST(PassVerifierBatches, ReachTheSecondSegmentWithoutRunningTheFirstAgain) {
+  constexpr int32_t kSegment = 256;  // docs/architecture.md
+  FakeWeights weights;
+  const Graph graph = slow_graph(weights);
+  SlowProvider provider("any", nothing());
+  Provider* const providers[] = {&provider};
+  ThreadPool pool(1);
+  PassVerifier verifier(providers, weights, pool);
+  verifier.start(graph);
+  int32_t rows = 0;
+  for (const BatchSequence& sequence : provider.seen) rows += sequence.rows;
+  EXPECT_GT(rows, kSegment);
+  provider.seen.clear();
+  PassReport report;
+  report.name = "nothing";
+  verifier.check(graph, report);
+  rows = 0;
+  bool crosses = false;
+  bool decodes_behind = false;
+  for (const BatchSequence& sequence : provider.seen) {
+    rows += sequence.rows;
+    const int32_t end = sequence.first_position + sequence.rows;
+    crosses |= sequence.first_position < kSegment && end > kSegment;
+    decodes_behind |= sequence.rows == 1 && end > kSegment;
+  }
+  EXPECT_TRUE(crosses && decodes_behind);
+  ASSERT_EQ(verifier.checks().size(), 1u);
+  EXPECT_EQ(verifier.checks()[0].rows, rows);
+  EXPECT_TRUE(verifier.checks()[0].bit_identical);
 }
 
 }  // namespace

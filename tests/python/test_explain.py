@@ -1,7 +1,9 @@
 """`adze explain` on a real model: everything that the issue of a pass, a plan or a kernel may be about is there."""
 import json
 import os
+import shutil
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 
@@ -9,8 +11,9 @@ BIN = os.environ.get("ADZE_BIN")
 MODEL = os.environ.get("ADZE_MODEL")
 pytestmark = pytest.mark.skipif(not BIN or not MODEL, reason="ADZE_BIN or ADZE_MODEL is not set")
 
-PASSES = ["fold_constants", "eliminate_identities", "eliminate_dead", "fuse_qkv", "fuse_gate_up", "fuse_residual",
-          "fuse_rope_kv_write", "quantize_activations", "fuse_norm_quantize"]
+PASSES = ["fold_constants", "eliminate_identities", "eliminate_common_subexpressions", "eliminate_dead", "fuse_qkv",
+          "fuse_gate_up", "fuse_residual", "fuse_residual_norm", "fuse_rope_kv_write", "quantize_activations",
+          "fuse_norm_quantize"]
 
 
 def explain(*arguments):
@@ -28,7 +31,7 @@ def test_every_pass_keeps_its_promise():
         # Only what rounds on purpose may change a bit.
         assert check["bit_identical"] == (p["name"] != "quantize_activations")
         assert p["exactness"] == ("approximate" if p["name"] == "quantize_activations" else "bit-identical")
-    assert 0 < passes[7]["verification"]["mean_kl"] < 2e-3
+    assert 0 < passes[PASSES.index("quantize_activations")]["verification"]["mean_kl"] < 2e-3
 
 
 def test_counts_kernels_and_memory():
@@ -61,3 +64,45 @@ def test_text_is_short_however_many_layers():
     assert len(text.splitlines()) < 200
     assert "layers.0–29.mlp.gate+up" in text
     assert len(explain("--every-layer").splitlines()) > 1000
+
+
+def test_svg_draws_every_layer_once():
+    svg = xml.etree.ElementTree.fromstring(explain("--format", "svg"))
+    texts = [element.text for element in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert "layers 0–29: 30 alike" in texts
+    assert texts.count("mlp.gate+up") == 1
+    assert any("Q4_1 [1536 × 576]" in text for text in texts)
+    assert all(name in texts for name in PASSES)
+    assert len(texts) < 200
+
+
+@pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz is not installed")
+def test_dot_is_what_graphviz_reads():
+    done = subprocess.run(["dot", "-Tsvg"], input=explain("--format", "dot"), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stderr == ""
+    titles = [e.text for e in xml.etree.ElementTree.fromstring(done.stdout).iter("{http://www.w3.org/2000/svg}title")]
+    assert "cluster_1" in titles and "n0->n2" not in titles
+
+
+def test_difference_tells_what_a_pass_is_worth(tmp_path):
+    before = tmp_path / "before.json"
+    before.write_text(explain("--format", "json"))
+    assert explain("--against", str(before)) == "Nothing differs.\n"
+    text = explain("--against", str(before), "--disable-pass", "fuse_qkv")
+    assert "fuse_qkv: enabled true → false" in text
+    assert "layers.0–29.attention.query+2: linear" in text and "linear 121 → 181" in text
+    out = json.loads(explain("--against", str(before), "--disable-pass", "fuse_qkv", "--format", "json"))
+    assert out["planned"] == {"linear": {"before": 121, "after": 181}}
+    assert len(out["nodes"]["removed"]) == 30 and len(out["nodes"]["added"]) == 90
+    assert out["barriers_per_run"]["after"] - out["barriers_per_run"]["before"] == 60
+    assert out["weights"] == {}
+
+
+def test_difference_refuses_what_is_no_explanation(tmp_path):
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text('{"declared": {}}')
+    done = subprocess.run([BIN, "explain", "-m", MODEL, "--against", wrong], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "wrong.json: there is no field passes" in done.stderr
+    done = subprocess.run([BIN, "explain", "-m", MODEL, "--against", wrong, "--format", "svg"], capture_output=True,
+                          text=True, timeout=120)
+    assert done.returncode == 2 and "--against" in done.stderr

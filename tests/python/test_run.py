@@ -177,8 +177,9 @@ def test_explain_names_every_pass_and_its_effect():
     assert "Passes" in adze("explain", "-m", MODEL).stdout
 
 
-@pytest.mark.parametrize("name", ["fuse_qkv", "fuse_gate_up", "fuse_residual", "fuse_rope_kv_write",
-                                  "fuse_norm_quantize", "fold_constants", "eliminate_dead", "eliminate_identities"])
+@pytest.mark.parametrize("name", ["fuse_qkv", "fuse_gate_up", "fuse_residual", "fuse_residual_norm",
+                                  "fuse_rope_kv_write", "fuse_norm_quantize", "fold_constants", "eliminate_dead",
+                                  "eliminate_identities", "eliminate_common_subexpressions"])
 def test_a_disabled_fusion_changes_nothing_but_speed(name):
     options = ["-p", "The three largest cities are", "--no-chat", "--temp", "0", "-n", "12"]
     assert run_json(*options)["tokens"] == run_json(*options, "--disable-pass", name)["tokens"]

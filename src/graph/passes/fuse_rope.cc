@@ -1,6 +1,6 @@
 // Rotation of queries and keys together with the write of keys and values to the cache.
 #include "graph/operator.h"
-#include "graph/passes/pass.h"
+#include "graph/passes/rewrite.h"
 
 namespace adze::graph {
 namespace {
@@ -49,7 +49,8 @@ void fuse_rope_kv_write(const PassContext& context) {
         graph.add_node("rope_kv_write", node.name + "+rope", {query, key, node.inputs[1]}, {},
                        std::move(attributes), context.source, attention);
     Node& result = graph.mutable_node(fused);
-    result.origins = {graph.node(query_rope).name, graph.node(key_rope).name, node.name};
+    result.origins.clear();
+    for (const NodeId id : {query_rope, key_rope, write}) append_origins(result, graph.node(id));
     const ValueId rotated = graph.node(query_rope).outputs[0];
     for (const NodeId id : {write, query_rope, key_rope}) graph.remove(id);
     graph.adopt_output(fused, 0, rotated);

@@ -84,8 +84,9 @@ std::span<const Pass> passes();
 using AfterPass = std::function<void(const Graph&, const PassReport&)>;
 
 // Runs the passes of `list`; the graph is verified before the first and after each. Throws
-// Error{kInvalidInput} for an unknown name among the disabled ones, listing the known names; an
-// Error{kInternal} of the graph's verifier names the pass.
+// Error{kInvalidInput} for an unknown name among the disabled ones, listing the known names; what a
+// pass or the graph's verifier after it throws names the pass, and is Error{kInternal} where shapes
+// do not fit.
 std::vector<PassReport> run_passes(Graph& graph, const WeightSource& source,
                                    const PassOptions& options, const AfterPass& after = {},
                                    std::span<const Pass> list = passes());
@@ -93,10 +94,12 @@ std::vector<PassReport> run_passes(Graph& graph, const WeightSource& source,
 // The passes, one file each.
 void fold_constants(const PassContext&);
 void eliminate_identities(const PassContext&);
+void eliminate_common_subexpressions(const PassContext&);
 void eliminate_dead(const PassContext&);
 void fuse_qkv(const PassContext&);
 void fuse_gate_up(const PassContext&);
 void fuse_residual(const PassContext&);
+void fuse_residual_norm(const PassContext&);
 void fuse_rope_kv_write(const PassContext&);
 void quantize_activations(const PassContext&);
 void fuse_norm_quantize(const PassContext&);

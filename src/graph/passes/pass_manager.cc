@@ -29,7 +29,10 @@ void run_pass(const Pass& pass, const PassContext& context) {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     context.graph.verify(context.source);
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("pass {}: {}", pass.name, error.what()));
+    // The graph was well-formed before: shapes that do not fit now are the pass's own fault.
+    const ErrorKind kind =
+        error.kind() == ErrorKind::kInvalidInput ? ErrorKind::kInternal : error.kind();
+    throw Error(kind, fmt::format("pass {}: {}", pass.name, error.what()));
   }
 }
 
@@ -41,17 +44,21 @@ std::string_view exactness_name(Exactness exactness) {
 
 std::span<const Pass> passes() {
   using enum Exactness;
-  static constexpr std::array<Pass, 9> kPasses = {{
+  static constexpr std::array<Pass, 11> kPasses = {{
       {"fold_constants", "computes operators whose inputs are all constants", kBitIdentical,
        fold_constants},
       {"eliminate_identities", "drops operators that return their input", kBitIdentical,
        eliminate_identities},
+      {"eliminate_common_subexpressions", "operators that compute the same become one",
+       kBitIdentical, eliminate_common_subexpressions},
       {"eliminate_dead", "drops operators whose results nobody reads", kBitIdentical,
        eliminate_dead},
       {"fuse_qkv", "query, key and value projections become one linear", kBitIdentical, fuse_qkv},
       {"fuse_gate_up", "gate, activation, up and product become one linear", kBitIdentical,
        fuse_gate_up},
       {"fuse_residual", "a linear adds the residual as it writes", kBitIdentical, fuse_residual},
+      {"fuse_residual_norm", "a residual is added where the sum is normed, and normed before it",
+       kBitIdentical, fuse_residual_norm},
       {"fuse_rope_kv_write", "keys are rotated on their way into the cache", kBitIdentical,
        fuse_rope_kv_write},
       {"quantize_activations", "inputs of quantized linears become integers", kApproximate,

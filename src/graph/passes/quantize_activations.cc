@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "graph/operator.h"
-#include "graph/passes/pass.h"
+#include "graph/passes/rewrite.h"
 
 namespace adze::graph {
 
@@ -25,10 +25,29 @@ std::optional<Activations> activations_from_name(std::string_view name) {
 
 namespace {
 
-constexpr int32_t kTwoLevelBlock = 256;  // integer sub-scales span this many columns
+constexpr int64_t kTwoLevelBlock = 256;  // integer sub-scales span this many columns
 
-bool quantized(DType dtype) { return dtype_info(dtype).block_elements > 1; }
 bool two_level(DType dtype) { return dtype == DType::kQ4_K; }
+
+// Elements per scale as the options ask for; 0: a row.
+int32_t asked_group(const PassOptions& options) {
+  const int32_t usual = options.activations == Activations::kInt16 ? 0 : 32;
+  return options.activation_group.value_or(usual);
+}
+
+}  // namespace
+
+int64_t activation_group(const PassOptions& options, const WeightInfo& weight) {
+  const bool quantized = dtype_info(weight.dtype).block_elements > 1;
+  if (options.activations == Activations::kF32 || !quantized) return 0;
+  const int32_t asked = asked_group(options);
+  int64_t group = asked == 0 ? weight.columns : asked;
+  // Sub-scales are applied to integers, before any activation scale.
+  if (two_level(weight.dtype)) group = std::max(group, kTwoLevelBlock);
+  return weight.columns % group == 0 ? group : weight.columns;
+}
+
+namespace {
 
 struct Granularity {
   int32_t group = 0;   // elements that share a scale; 0: float32
@@ -36,20 +55,17 @@ struct Granularity {
 };
 
 Granularity granularity(const PassContext& context, const Node& node) {
-  const int64_t columns = node.weights[0]->info(context.source).columns;
-  const int32_t usual = context.options.activations == Activations::kInt16 ? 0 : 32;
-  const int32_t asked = context.options.activation_group.value_or(usual);
-  int64_t group = asked == 0 ? columns : asked;
+  int64_t group = 0;
   for (const Weight& weight : node.weights) {
-    const DType dtype = weight->info(context.source).dtype;
-    if (!quantized(dtype)) {
-      return {0, fmt::format("{} is {}", weight->text(), dtype_info(dtype).name)};
-    }
-    // Sub-scales are applied to integers, before any activation scale.
-    if (two_level(dtype)) group = std::max<int64_t>(group, kTwoLevelBlock);
+    const WeightInfo info = weight->info(context.source);
+    const int64_t own = activation_group(context.options, info);
+    if (own == 0) return {0, fmt::format("{} is {}", weight->text(), dtype_info(info.dtype).name)};
+    group = std::max(group, own);
   }
-  if (columns % group == 0) return {static_cast<int32_t>(group), {}};
-  return {static_cast<int32_t>(columns), fmt::format("{} does not divide a row", group)};
+  const int32_t asked = asked_group(context.options);
+  if (asked == 0 || group == asked) return {static_cast<int32_t>(group), {}};
+  return {static_cast<int32_t>(group),
+          fmt::format("{} does not suit its weights or its row", asked)};
 }
 
 // About three times what the roundings change on SmolLM2-135M's 4-bit file and any cache, at most:
@@ -95,51 +111,6 @@ void quantize_activations(const PassContext& context) {
                                 reason.empty() ? "" : ": " + reason));
   }
   context.report.mean_kl_limit = mean_kl_limit(coarsest_int8);
-}
-
-namespace {
-
-// Says why a norm goes on writing float32 where nothing after it quantizes its rows.
-void explain_float_norm(const PassContext& context, const Node& norm) {
-  if (norm.integer("quantization_group") > 0) return;
-  for (const NodeId reader : context.graph.readers(norm.outputs[0])) {
-    if (context.graph.node(reader).op->name == "quantize") return;
-  }
-  context.rejected(norm.name, "its readers take float32: there is no quantize to fuse with");
-}
-
-}  // namespace
-
-void fuse_norm_quantize(const PassContext& context) {
-  Graph& graph = context.graph;
-  for (const NodeId id : std::vector<NodeId>(graph.order())) {
-    const Node node = graph.node(id);
-    if (node.op->name == "rms_norm") explain_float_norm(context, node);
-    if (node.op->name != "quantize") continue;
-    const NodeId norm = graph.value(node.inputs[0]).producer;
-    if (norm == kNoId || graph.node(norm).op->name != "rms_norm") {
-      context.rejected(node.name, "its input does not come from a norm");
-      continue;
-    }
-    if (graph.readers(node.inputs[0]).size() != 1 || graph.is_output(node.inputs[0])) {
-      context.rejected(node.name, "the norm has other readers");
-      continue;
-    }
-    const Node from = graph.node(norm);
-    Attributes attributes = from.attributes;
-    attributes["quantization_group"] = node.integer("quantization_group");
-    attributes["bits"] = node.integer("bits");
-    const NodeId fused =
-        graph.add_node("rms_norm", fmt::format("{}+int{}", from.name, node.integer("bits")),
-                       from.inputs, from.weights, std::move(attributes), context.source, norm);
-    Node& result = graph.mutable_node(fused);
-    result.origins = from.origins;
-    result.origins.push_back(node.name);
-    graph.remove(id);
-    graph.remove(norm);
-    graph.adopt_output(fused, 0, node.outputs[0]);
-    context.changed(result.name);
-  }
 }
 
 }  // namespace adze::graph

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "ops/attention/generic.h"
-#include "ops/simd/finite.h"
+#include "ops/simd/extent.h"
 
 namespace adze::ops::generic {
 
@@ -19,13 +19,13 @@ struct CodeScale {
   float scale = 0;
   typename V::F inverse = V::zero();
 
-  CodeScale(float largest, float most, const simd::FiniteCheck<V>& finite) {
-    if (!finite.all_finite()) {
+  CodeScale(const simd::Extent<V>& extent, float most) {
+    if (!extent.all_finite()) {
       scale = simd::kNotFinite;
       return;
     }
-    const float step = largest / most;
-    if (!(step >= 0x1p-126f)) return;
+    const float step = extent.largest() / most;
+    if (!(step >= simd::kLeastScale)) return;
     scale = step;
     inverse = V::broadcast(1.0f / step);
   }
@@ -54,14 +54,11 @@ struct QueryCodes {
     const int32_t dims = tile.layout->head_dim;
     for (int r = 0; r < R; ++r) {
       const float* query = rows[r].query;
-      typename V::F highest = V::zero();
-      simd::FiniteCheck<V> finite;
+      simd::Extent<V> extent;
       for (int32_t d = 0; d < dims; d += 16) {
-        const typename V::F x = V::load(query + d);
-        highest = V::max(highest, V::abs(x));
-        finite.see(x);
+        extent.see(V::load(query + d));
       }
-      const CodeScale<V> codes(V::maximum(highest), kMaxQueryCode, finite);
+      const CodeScale<V> codes(extent, kMaxQueryCode);
       int32_t sum = 0;
       for (int32_t d = 0; d < dims; d += 16) {
         alignas(64) int32_t lanes[16];
@@ -119,8 +116,7 @@ struct WeightCodes {
            float* weights) {
     int32_t* row = pairs + r * (kSegmentTokens / 2);
     for (int32_t i = 0; i < kSegmentTokens / 2; ++i) row[i] = 0;
-    typename V::F highest = V::zero();
-    simd::FiniteCheck<V> finite;
+    simd::Extent<V> extent;
     const int32_t begin = from / 16 * 16;
     for (int32_t t = begin; t < to; t += 16) {
       const std::byte* head = head_base<V>(tile, first_block + t / kCacheTokens);
@@ -131,10 +127,9 @@ struct WeightCodes {
       for (int32_t i = t; i < from; ++i) weights[i] = 0.0f;
       for (int32_t i = to; i < t + 16; ++i) weights[i] = 0.0f;
       const typename V::F product = V::load(weights + t);
-      highest = V::max(highest, product);
-      finite.see(product);
+      extent.see(product);
     }
-    const CodeScale<V> codes(V::maximum(highest), kMaxWeightCode, finite);
+    const CodeScale<V> codes(extent, kMaxWeightCode);
     scale[r] = codes.scale;
     for (int32_t t = begin; t < to; t += 16) {
       alignas(64) int32_t lanes[16];

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "ops/attention/attention.h"
-#include "ops/simd/finite.h"
+#include "ops/simd/extent.h"
 
 namespace adze::ops::generic {
 
@@ -43,19 +43,14 @@ struct RowScale {
   float inverse = 0;
 
   RowScale(const float* row, int32_t dims) {
-    typename V::F highest = V::zero();
-    simd::FiniteCheck<V> finite;
-    for (int32_t d = 0; d < dims; d += 16) {
-      const typename V::F x = V::load(row + d);
-      highest = V::max(highest, V::abs(x));
-      finite.see(x);
-    }
-    if (!finite.all_finite()) {
+    simd::Extent<V> extent;
+    for (int32_t d = 0; d < dims; d += 16) extent.see(V::load(row + d));
+    if (!extent.all_finite()) {
       scale = simd::kNotFinite;
       return;
     }
-    const float step = V::maximum(highest) / 127.0f;
-    if (!(step >= 0x1p-126f)) return;
+    const float step = extent.largest() / 127.0f;
+    if (!(step >= simd::kLeastScale)) return;
     scale = step;
     inverse = 1.0f / step;
   }

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "ops/linear/linear.h"
-#include "ops/simd/finite.h"
+#include "ops/simd/extent.h"
 
 namespace adze::ops::generic {
 
@@ -399,24 +399,19 @@ inline void quantize_planes(const QuantizedLayout& layout, const float* x, std::
     const int64_t whole = begin + layout.group / 16 * 16;
     alignas(64) float tail[16] = {};
     for (int64_t k = whole; k < end; ++k) tail[k - whole] = x[k];
-    typename V::F extreme = V::abs(V::load(tail));
-    simd::FiniteCheck<V> finite;
-    finite.see(V::load(tail));
-    for (int64_t k = begin; k < whole; k += 16) {
-      const typename V::F v = V::load(x + k);
-      extreme = V::max(extreme, V::abs(v));
-      finite.see(v);
-    }
-    const float highest = V::maximum(extreme);
-    scales[g] = highest / kGreatest;
-    if (!finite.all_finite()) {
-      scales[g] = simd::kNotFinite;
+    simd::Extent<V> extent;
+    extent.see(V::load(tail));
+    for (int64_t k = begin; k < whole; k += 16) extent.see(V::load(x + k));
+    const float step = extent.all_finite() ? extent.largest() / kGreatest : simd::kNotFinite;
+    if (!(step >= simd::kLeastScale)) {
+      scales[g] = step < simd::kLeastScale ? 0.0f : simd::kNotFinite;
       for (int p = 0; p < P; ++p) {
         for (int64_t k = begin; k < end; ++k) codes[p * plane + k] = 0;
       }
       continue;
     }
-    const typename V::F inverse = V::broadcast(highest > 0.0f ? kGreatest / highest : 0.0f);
+    scales[g] = step;
+    const typename V::F inverse = V::broadcast(kGreatest / extent.largest());
     for (int64_t k = begin; k < whole; k += 16) {
       store_codes<V, P>(V::load(x + k), inverse, plane, codes + k);
     }

@@ -64,7 +64,8 @@ struct LinearKernels {
   Isa isa = Isa::kReference;
   void (*linear)(const LinearArguments&) = nullptr;
   // A row of float32 to codes: scale = max |x| / greatest code, code = round(x / scale) to nearest
-  // even. The scale of a group with an element that is not finite is NaN, and so is every product.
+  // even. The scale of a group with an element that is not finite is NaN, and so is every product;
+  // a scale below 2⁻¹²⁶, whose inverse would overflow, is 0 with codes of 0.
   void (*quantize_row)(const QuantizedLayout& layout, const float* x, std::byte* out) = nullptr;
   // "q4 affine g32 f16 × int16"; null: float32 rows.
   std::string describe(const PackedFormat& format, const QuantizedLayout* layout) const;

@@ -353,6 +353,34 @@ TEST(Quantize, RowsAreNearestCodesAndTheSameEverywhere) {
   }
 }
 
+// Down to the least float: every code stays the nearest one, or the group is zero.
+TEST(Quantize, TinyRowsAreZeroWhereTheirScaleHasNoInverse) {
+  for (const int bits : {8, 16}) {
+    const double greatest = bits == 8 ? 127 : 32639;
+    for (int exponent = -149; exponent <= -100; ++exponent) {
+      std::vector<float> x(40, 0.0f);
+      x[3] = std::ldexp(1.0f, exponent);
+      x[17] = -x[3] / 2;
+      x[39] = 1.0f;  // of the other group
+      const bool zero = x[3] / greatest < std::ldexp(1.0, -126);
+      for (const auto& k : runnable()) {
+        const QuantizedLayout layout{40, 20, bits};
+        std::vector<std::byte> out(layout.row_bytes());
+        k.kernels->quantize_row(layout, x.data(), out.data());
+        const float scale = scale_at(layout, out.data(), 0);
+        EXPECT_EQ(scale == 0.0f, zero) << k.name << " 2^" << exponent << " bits " << bits;
+        EXPECT_EQ(code_at(layout, out.data(), 3), zero ? 0 : static_cast<int>(greatest)) << k.name;
+        for (const int64_t column : {17, 18}) {
+          const double back = static_cast<double>(code_at(layout, out.data(), column)) * scale;
+          EXPECT_LE(std::abs(back - x[static_cast<size_t>(column)]),
+                    zero ? std::abs(x[static_cast<size_t>(column)]) : 0.51 * scale);
+        }
+        EXPECT_EQ(code_at(layout, out.data(), 39), static_cast<int>(greatest)) << k.name;
+      }
+    }
+  }
+}
+
 TEST(Quantize, WhatIsNotFiniteIsNotLost) {
   for (const int bits : {8, 16}) {
     for (const float bad : {HUGE_VALF, -HUGE_VALF, NAN}) {

@@ -98,6 +98,77 @@ class NormStep final : public Step {
   ops::QuantizedLayout layout_;
 };
 
+// The sum of a residual and x, x normed before where it has a weight, and the norm of the sum: a
+// row at a time, while it is in the cache.
+class ResidualNormStep final : public Step {
+ public:
+  ResidualNormStep(const StepContext& context, const Node& node)
+      : isa_(context.cpu.isa),
+        norm_(ops::norm_kernels(isa_)),
+        elementwise_(ops::elementwise_kernels(isa_)),
+        linear_(ops::linear_kernels(isa_)),
+        residual_(node.inputs[0]),
+        input_(node.inputs[1]),
+        sum_(node.outputs[0]),
+        normed_(context.graph.value(node.outputs[1])),
+        normed_id_(node.outputs[1]),
+        weight_(context.weights.vector(node.weights.back())),
+        epsilon_(static_cast<float>(node.real("epsilon"))),
+        post_epsilon_(static_cast<float>(node.real("post_epsilon"))),
+        scratch_(context.scratch) {
+    if (node.weights.size() > 1) post_ = context.weights.vector(node.weights.front());
+    quantized_ = normed_.type == graph::ElementType::kQuantized;
+    if (quantized_) layout_ = quantized_layout(normed_);
+    context.scratch.need_per_member(weight_.size() * sizeof(float));  // a normed row
+  }
+
+  void run(const RunContext& context) override {
+    const auto n = static_cast<int64_t>(weight_.size());
+    const Range share =
+        member_range(row_count(normed_, *context.batch), context.member, context.members);
+    auto* scratch = reinterpret_cast<float*>(scratch_.of_member(context.member));
+    for (int64_t row = share.begin; row < share.end; ++row) {
+      const float* x = buffer<float>(context, input_) + row * n;
+      if (!post_.empty()) {
+        norm_.rms_norm(x, post_.data(), post_epsilon_, n, scratch);
+        x = scratch;
+      }
+      float* sum = buffer<float>(context, sum_) + row * n;
+      elementwise_.add(buffer<float>(context, residual_) + row * n, x, n, sum);
+      float* out = quantized_ ? scratch : buffer<float>(context, normed_id_) + row * n;
+      norm_.rms_norm(sum, weight_.data(), epsilon_, n, out);
+      if (quantized_) {
+        linear_.quantize_row(layout_, out,
+                             buffer<std::byte>(context, normed_id_) +
+                                 static_cast<size_t>(row) * layout_.row_bytes());
+      }
+    }
+  }
+  std::string kernels() const override {
+    return kernel_name(isa_,
+                       fmt::format("{}add, rms_norm{}", post_.empty() ? "" : "rms_norm, ",
+                                   quantized_ ? fmt::format(", int{} rows", layout_.bits) : ""));
+  }
+
+ private:
+  Isa isa_;
+  const ops::NormKernels& norm_;
+  const ops::ElementwiseKernels& elementwise_;
+  const ops::LinearKernels& linear_;
+  ValueId residual_;
+  ValueId input_;
+  ValueId sum_;
+  const graph::Value& normed_;
+  ValueId normed_id_;
+  std::span<const float> weight_;
+  std::span<const float> post_;  // of the norm of x; empty: there is none
+  float epsilon_;
+  float post_epsilon_;
+  const Scratch& scratch_;
+  bool quantized_ = false;
+  ops::QuantizedLayout layout_;
+};
+
 class QuantizeStep final : public Step {
  public:
   QuantizeStep(const StepContext& context, const Node& node)
@@ -331,6 +402,7 @@ std::unique_ptr<Step> make_row_step(const StepContext& context, const Node& node
   const std::string& op = node.op->name;
   if (op == "embedding") return std::make_unique<EmbeddingStep>(context, node);
   if (op == "rms_norm") return std::make_unique<NormStep>(context, node);
+  if (op == "residual_norm") return std::make_unique<ResidualNormStep>(context, node);
   if (op == "quantize") return std::make_unique<QuantizeStep>(context, node);
   if (op == "gather_sampled") return std::make_unique<GatherStep>(context, node);
   if (op == "rope") return std::make_unique<RopeStep>(context, node);
