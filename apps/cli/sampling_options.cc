@@ -86,7 +86,7 @@ engine::SamplingParams sampling_params(const SamplingArguments& arguments) {
     params.logit_bias.push_back(parse_bias(text));
   }
   try {
-    params.validate();
+    engine::validate(params);
   } catch (const Error& error) {
     throw UsageError(error.what());
   }

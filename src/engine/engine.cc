@@ -52,8 +52,8 @@ int32_t Engine::blocks_needed(const Request& request) const {
 
 RequestId Engine::submit(Request request, Listener listener) {
   const int32_t context = model_.plan().options().max_context;
-  request.sampling.validate();
-  request.sampling.validate_tokens(model_.config().vocabulary);
+  validate(request.sampling);
+  validate_tokens(request.sampling, model_.config().vocabulary);
   const int32_t wanted = request.log_probabilities.value_or(0);
   if (wanted < 0 || wanted > kMaxLogProbabilities) {
     throw_invalid("logprobs: {} is not from 0 to {}", wanted, kMaxLogProbabilities);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "engine/random.h"
@@ -88,12 +89,12 @@ void check_share(const char* field, double value) {
 
 }  // namespace
 
-void SamplingParams::validate() const {
-  if (logit_bias.size() > kMaxLogitBiases) {
-    throw_invalid("logit_bias: {} tokens; there may be {}", logit_bias.size(), kMaxLogitBiases);
+void validate(const SamplingParams& params) {
+  if (params.logit_bias.size() > kMaxLogitBiases) {
+    throw_invalid("logit_bias: {} tokens; there may be {}", params.logit_bias.size(), kMaxLogitBiases);
   }
   std::vector<int32_t> tokens;
-  for (const LogitBias& entry : logit_bias) {
+  for (const LogitBias& entry : params.logit_bias) {
     if (entry.token < 0) throw_invalid("logit_bias: token id {} is negative", entry.token);
     if (entry.bias != -kInfinity && !(entry.bias >= -100 && entry.bias <= 100)) {
       throw_invalid("logit_bias: {} for token {} is neither from -100 to 100 nor -inf", entry.bias,
@@ -104,20 +105,20 @@ void SamplingParams::validate() const {
   std::sort(tokens.begin(), tokens.end());
   const auto twice = std::adjacent_find(tokens.begin(), tokens.end());
   if (twice != tokens.end()) throw_invalid("logit_bias: token {} is given twice", *twice);
-  if (penalty_window < -1) throw_invalid("penalty_window: {} is below -1", penalty_window);
-  check_range("repetition_penalty", repetition_penalty, 0.01, 100);
-  check_range("frequency_penalty", frequency_penalty, -2, 2);
-  check_range("presence_penalty", presence_penalty, -2, 2);
-  check_range("temperature", temperature, 0, 100);
-  check_range("top_n_sigma", top_n_sigma, 0, 100);
-  if (top_k < 0) throw_invalid("top_k: {} is negative", top_k);
-  check_share("top_p", top_p);
-  check_range("min_p", min_p, 0, 1);
-  check_share("typical_p", typical_p);
+  if (params.penalty_window < -1) throw_invalid("penalty_window: {} is below -1", params.penalty_window);
+  check_range("repetition_penalty", params.repetition_penalty, 0.01, 100);
+  check_range("frequency_penalty", params.frequency_penalty, -2, 2);
+  check_range("presence_penalty", params.presence_penalty, -2, 2);
+  check_range("temperature", params.temperature, 0, 100);
+  check_range("top_n_sigma", params.top_n_sigma, 0, 100);
+  if (params.top_k < 0) throw_invalid("top_k: {} is negative", params.top_k);
+  check_share("top_p", params.top_p);
+  check_range("min_p", params.min_p, 0, 1);
+  check_share("typical_p", params.typical_p);
 }
 
-void SamplingParams::validate_tokens(int32_t vocabulary) const {
-  for (const LogitBias& entry : logit_bias) {
+void validate_tokens(const SamplingParams& params, int32_t vocabulary) {
+  for (const LogitBias& entry : params.logit_bias) {
     if (entry.token < 0 || entry.token >= vocabulary) {
       throw_invalid("logit_bias: token id {} is not from 0 to {}", entry.token, vocabulary - 1);
     }

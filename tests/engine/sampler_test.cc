@@ -288,7 +288,7 @@ TEST(Sampler, KeepsWhatTheDefinitionsKeep) {
                     [&](const LogitBias& b) { return b.token >= static_cast<int32_t>(count); });
       std::vector<float> logits = random_logits(count, static_cast<uint32_t>(count));
       for (size_t i = 11; i < count; i += 17) logits[i] = static_cast<float>(kNever);
-      params.validate();
+      validate(params);
       expect_distribution(sampler.distribution(logits, params, history),
                           expected_distribution(logits, params, history));
     }
@@ -462,7 +462,7 @@ TEST(SamplingParams, NamesTheFieldThatIsWrong) {
   const auto field = [](const Change& change) {
     SamplingParams params;
     change(params);
-    const std::string message = message_of([&] { params.validate(); });
+    const std::string message = message_of([&] { validate(params); });
     return message.substr(0, message.find(':'));
   };
   EXPECT_EQ(field([](SamplingParams&) {}), "");
@@ -497,8 +497,8 @@ TEST(SamplingParams, NamesTheFieldThatIsWrong) {
             "logit_bias");
   SamplingParams params;
   params.logit_bias = {{10, 1}};
-  EXPECT_EQ(message_of([&] { params.validate_tokens(11); }), "");
-  EXPECT_EQ(message_of([&] { params.validate_tokens(10); }),
+  EXPECT_EQ(message_of([&] { validate_tokens(params, 11); }), "");
+  EXPECT_EQ(message_of([&] { validate_tokens(params, 10); }),
             "logit_bias: token id 10 is not from 0 to 9");
 }
 
