@@ -2,7 +2,7 @@
 # scripts/check_layers reads these calls and checks the includes against them.
 
 add_library(adze_flags INTERFACE)
-target_include_directories(adze_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(adze_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 # -Wno-restrict: g++ 12 reports overlaps inside std::string that cannot happen.
 # -ffp-contract=off: a fused multiply-add happens where the source says std::fma and nowhere else, so that
 # every instantiation of a kernel rounds the same way.
@@ -41,6 +41,16 @@ function(adze_library name)
   foreach(object ${ARG_OBJECTS})
     target_sources(adze_${name} PRIVATE $<TARGET_OBJECTS:${object}>)
   endforeach()
+endfunction()
+
+# adze_shared_library(<name> FROM <folder> EXPORTS <version script>): a folder's library and all that it uses as one
+# shared library, of which only what the script names can be seen.
+function(adze_shared_library name)
+  cmake_parse_arguments(ARG "" "FROM;EXPORTS" "" ${ARGN})
+  add_library(adze_${name} SHARED $<TARGET_OBJECTS:adze_${ARG_FROM}>)
+  target_link_libraries(adze_${name} PRIVATE $<TARGET_PROPERTY:adze_${ARG_FROM},INTERFACE_LINK_LIBRARIES>)
+  target_link_options(adze_${name} PRIVATE LINKER:--version-script=${ARG_EXPORTS})
+  set_target_properties(adze_${name} PROPERTIES LINK_DEPENDS ${ARG_EXPORTS})
 endfunction()
 
 # adze_kernel(<name> ISA avx2|avx512 SOURCES …): sources compiled with the flags of one instruction set.

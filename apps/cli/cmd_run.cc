@@ -7,13 +7,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "apps/cli/commands.h"
 #include "apps/cli/console.h"
 #include "apps/cli/model_options.h"
+#include "apps/cli/sampling_options.h"
 #include "base/error.h"
 #include "engine/chat.h"
 #include "engine/engine.h"
@@ -33,12 +33,13 @@ struct Arguments {
   bool ids = false;
   int32_t chunk = 512;
   engine::Request request;
-  std::optional<uint64_t> seed;
+  SamplingArguments sampling;
 };
 
 struct Outcome {
   std::string text;
   std::vector<int32_t> tokens;
+  std::vector<engine::LogProbabilities> log_probabilities;  // of each token, where asked for
   engine::FinishReason reason = engine::FinishReason::kStop;
   double load_seconds = 0;
   double prompt_seconds = 0;
@@ -73,13 +74,16 @@ Outcome generate(engine::LoadedModel& model, const Arguments& arguments, engine:
       flush_stdout();
     }
   };
-  listener.on_token = [&](int32_t token, std::string_view text) {
+  listener.on_token = [&](const engine::TokenInfo& token) {
     if (outcome.tokens.empty()) {
       outcome.prompt_seconds = since(start);
       outcome.time_to_first_token = engine::seconds_since_start();
     }
-    outcome.tokens.push_back(token);
-    show(text);
+    outcome.tokens.push_back(token.token);
+    if (token.log_probabilities != nullptr) {
+      outcome.log_probabilities.push_back(*token.log_probabilities);
+    }
+    show(token.text);
   };
   listener.on_finish = [&](engine::FinishReason reason, std::string_view text,
                            std::string_view why) {
@@ -119,6 +123,26 @@ nlohmann::ordered_json or_null(std::optional<T> value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
+nlohmann::ordered_json log_probability_json(const text::Tokenizer& tokenizer, int32_t token,
+                                            double log_probability) {
+  return {{"token", token}, {"text", tokenizer.token_bytes(token)}, {"logprob", log_probability}};
+}
+
+nlohmann::ordered_json log_probabilities_json(const text::Tokenizer& tokenizer,
+                                              const Outcome& outcome) {
+  auto out = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < outcome.log_probabilities.size(); ++i) {
+    const engine::LogProbabilities& of_token = outcome.log_probabilities[i];
+    auto top = nlohmann::ordered_json::array();
+    for (const auto& [token, log_probability] : of_token.likeliest) {
+      top.push_back(log_probability_json(tokenizer, token, log_probability));
+    }
+    out.push_back(log_probability_json(tokenizer, outcome.tokens[i], of_token.chosen));
+    out.back()["top_logprobs"] = std::move(top);
+  }
+  return out;
+}
+
 void report(const engine::LoadedModel& model, const Arguments& arguments, size_t prompt_tokens,
             const Outcome& outcome) {
   const size_t decoded = outcome.tokens.empty() ? 0 : outcome.tokens.size() - 1;
@@ -140,6 +164,9 @@ void report(const engine::LoadedModel& model, const Arguments& arguments, size_t
         {"peak_resident_bytes", or_null(peak)},
         {"threads", model.threads()},
         {"isa", isa_name(model.isa())}};
+    if (arguments.request.log_probabilities) {
+      out["logprobs"] = log_probabilities_json(model.tokenizer(), outcome);
+    }
     using Json = nlohmann::ordered_json;
     print("{}\n", out.dump(-1, ' ', false, Json::error_handler_t::replace));
     return;
@@ -155,10 +182,8 @@ void report(const engine::LoadedModel& model, const Arguments& arguments, size_t
 
 // What is wrong with options is found before anything is loaded.
 void check_options(const Arguments& arguments) {
-  try {
-    arguments.request.sampling.validate();
-  } catch (const Error& error) {
-    throw UsageError(error.what());
+  if (arguments.request.log_probabilities && !arguments.json) {
+    throw UsageError("--logprobs: only --json has a place for them");
   }
   if (!arguments.system.empty() && (arguments.no_chat || arguments.ids)) {
     throw UsageError(fmt::format("--system: there is no chat with {}",
@@ -168,12 +193,7 @@ void check_options(const Arguments& arguments) {
 
 void run(Arguments& arguments) {
   check_options(arguments);
-  if (arguments.seed) {
-    arguments.request.sampling.seed = *arguments.seed;
-  } else {
-    std::random_device device;
-    arguments.request.sampling.seed = uint64_t{device()} << 32 | device();
-  }
+  arguments.request.sampling = sampling_params(arguments.sampling);
   const std::string prompt = read_prompt(arguments);
   engine::ModelOptions options = model_options(arguments.model);
   options.plan.max_rows = arguments.chunk;
@@ -199,36 +219,17 @@ void run(Arguments& arguments) {
   report(model, arguments, prompt_tokens, outcome);
 }
 
-const CLI::Validator kNotEmpty(
-    [](const std::string& text) {
-      return text.empty() ? std::string("an empty text is no value") : std::string();
-    },
-    "");
-
-void add_sampling_options(CLI::App& command, Arguments& arguments) {
-  engine::SamplingParams& sampling = arguments.request.sampling;
+void add_request_options(CLI::App& command, Arguments& arguments) {
   command.add_option("-n,--max-tokens", arguments.request.max_tokens, "Tokens to generate at most")
       ->transform(kWholeNumber)
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
-  command.add_option("--temp", sampling.temperature, "Temperature; 0: the likeliest token always")
-      ->check(kNotEmpty)
-      ->capture_default_str();
-  command.add_option("--top-k", sampling.top_k, "Keep the k likeliest tokens; 0: all")
-      ->transform(kWholeNumber)
-      ->capture_default_str();
-  command.add_option("--top-p", sampling.top_p, "Keep the likeliest tokens that hold this much")
-      ->check(kNotEmpty)
-      ->capture_default_str();
+  add_sampling_options(command, arguments.sampling);
   command
-      .add_option("--min-p", sampling.min_p,
-                  "Keep tokens at least this share as likely as the likeliest")
-      ->check(kNotEmpty)
-      ->capture_default_str();
-  command
-      .add_option("--seed", arguments.seed, "Seed of the random numbers (default: a random one)")
+      .add_option("--logprobs", arguments.request.log_probabilities,
+                  "With --json: log-probabilities of each token and of this many likeliest ones")
       ->transform(kWholeNumber)
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, engine::kMaxLogProbabilities));
   command.add_option("--stop", arguments.request.stop, "End before this text; may be repeated")
       ->allow_extra_args(false)
       ->check(kNotEmpty);
@@ -252,7 +253,7 @@ void register_run(CLI::App& app) {
       ->transform(kWholeNumber)
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  add_sampling_options(*command, *arguments);
+  add_request_options(*command, *arguments);
   command->footer(
       "Examples:\n"
       "  adze run -m model.gguf -p \"Why is the sky blue?\"\n"

@@ -52,7 +52,12 @@ int32_t Engine::blocks_needed(const Request& request) const {
 
 RequestId Engine::submit(Request request, Listener listener) {
   const int32_t context = model_.plan().options().max_context;
-  request.sampling.validate();
+  validate(request.sampling);
+  validate_tokens(request.sampling, model_.config().vocabulary);
+  const int32_t wanted = request.log_probabilities.value_or(0);
+  if (wanted < 0 || wanted > kMaxLogProbabilities) {
+    throw_invalid("logprobs: {} is not from 0 to {}", wanted, kMaxLogProbabilities);
+  }
   if (request.max_tokens < 1) throw_invalid("max_tokens: {} is below 1", request.max_tokens);
   if (request.tokens.empty()) throw_invalid("prompt: no tokens");
   if (request.tokens.size() >= static_cast<size_t>(context)) {
@@ -167,15 +172,21 @@ void Engine::run(const std::vector<Chunk>& chunks) {
 }
 
 void Engine::accept(Sequence& sequence, std::span<const float> logits) {
-  const int32_t token =
-      sample_token(logits, sequence.request.sampling, 0, sequence.tokens.size(), scratch_);
+  const int32_t token = sampler_.sample(logits, sequence.request.sampling,
+                                        {sequence.tokens, sequence.request.tokens.size()});
   sequence.tokens.push_back(token);
   if (!sequence.request.ignore_end && model_.tokenizer().vocabulary().ends_generation(token)) {
     sequence.finished = FinishReason::kStop;
     return;
   }
   const std::string text = sequence.stop.push(sequence.detokenizer.push(token));
-  if (sequence.listener.on_token) sequence.listener.on_token(token, text);
+  if (sequence.listener.on_token) {
+    std::optional<LogProbabilities> likely;
+    if (const std::optional<int32_t> count = sequence.request.log_probabilities) {
+      likely = sampler_.log_probabilities(logits, token, *count);
+    }
+    sequence.listener.on_token({token, text, likely ? &*likely : nullptr});
+  }
   if (sequence.stop.stopped()) {
     sequence.finished = FinishReason::kStop;
   } else if (sequence.generated() >= sequence.request.max_tokens ||

@@ -28,15 +28,24 @@ struct Request {
   SamplingParams sampling;
   std::vector<std::string> stop;
   bool ignore_end = false;  // go on after an end-of-text token
+  // Tell the log-probabilities of each token and of this many likeliest ones, 0 to
+  // kMaxLogProbabilities.
+  std::optional<int32_t> log_probabilities = std::nullopt;
+};
+
+// What a listener learns of a token. Views and pointers end with the call.
+struct TokenInfo {
+  int32_t token = 0;
+  // The text that it completed; may be empty: held back for a character or a stop string.
+  std::string_view text;
+  const LogProbabilities* log_probabilities = nullptr;  // null where the request wants none
 };
 
 // What a request's owner is told, in this order: any number of tokens, then one finish. Called from
 // step(); they may call submit() and cancel(). What on_token throws ends its request with kError;
 // what on_finish throws comes out of step() once every other listener has been told.
 struct Listener {
-  // A token, and the text that it completed (may be empty: held back for a character or a stop
-  // string).
-  std::function<void(int32_t token, std::string_view text)> on_token;
+  std::function<void(const TokenInfo& token)> on_token;
   // The rest of the text; `error` where the reason is kError.
   std::function<void(FinishReason reason, std::string_view text, std::string_view error)> on_finish;
 };
@@ -110,7 +119,7 @@ class Engine {
   RequestId next_id_ = 1;
   int64_t prompt_rows_ = 0;
   int64_t decode_rows_ = 0;
-  std::vector<int32_t> scratch_;
+  Sampler sampler_;
 };
 
 }  // namespace adze::engine

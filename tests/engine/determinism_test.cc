@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -71,6 +72,7 @@ Request request_of(const LoadedModel& model, size_t length, int seed, bool greed
   request.max_tokens = 12;
   request.ignore_end = true;
   request.sampling.temperature = greedy ? 0.0 : 1.0;
+  request.sampling.frequency_penalty = greedy ? 0.0 : 0.5;
   request.sampling.seed = static_cast<uint64_t>(seed);
   return request;
 }
@@ -82,7 +84,7 @@ std::vector<std::vector<int32_t>> answers(LoadedModel& model, std::vector<Reques
   std::vector<std::vector<int32_t>> out(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     Listener listener;
-    listener.on_token = [&out, i](int32_t token, std::string_view) { out[i].push_back(token); };
+    listener.on_token = [&out, i](const TokenInfo& token) { out[i].push_back(token.token); };
     engine.submit(std::move(requests[i]), std::move(listener));
   }
   while (engine.step()) {
@@ -181,7 +183,40 @@ TEST(Engine, RefusesWhatCannotBeServed) {
   EXPECT_TRUE(refuses(Request{{1}, 0, {}, {}, false}, ErrorKind::kInvalidInput));
   EXPECT_TRUE(refuses(Request{{1}, 500, {}, {}, false}, ErrorKind::kResourceExhausted));
   EXPECT_TRUE(refuses(Request{{1}, 5, {}, {""}, false}, ErrorKind::kInvalidInput));
+  Request request{{1}, 5, {}, {}, false};
+  request.sampling.logit_bias = {{model.config().vocabulary, 1}};
+  EXPECT_TRUE(refuses(request, ErrorKind::kInvalidInput));
+  request.sampling.logit_bias.clear();
+  for (const int32_t count : {-1, kMaxLogProbabilities + 1}) {
+    request.log_probabilities = count;
+    EXPECT_TRUE(refuses(request, ErrorKind::kInvalidInput));
+  }
   EXPECT_FALSE(engine.step());
+}
+
+TEST(Engine, ABiasThatLeavesNoTokenEndsItsRequestAlone) {
+  const std::string path = testing::TempDir() + "tiny_bias.gguf";
+  write_tiny_model(path);
+  LoadedModel model(path, {});
+  Engine engine(model, {256, 4});
+  std::vector<std::string> errors(2);
+  std::vector<FinishReason> reasons(2);
+  for (size_t i = 0; i < 2; ++i) {
+    Request request{{1, 2, 3}, 4, {}, {}, true};
+    for (int32_t token = 0; i == 0 && token < model.config().vocabulary; ++token) {
+      request.sampling.logit_bias.push_back({token, -std::numeric_limits<double>::infinity()});
+    }
+    Listener listener;
+    listener.on_finish = [&, i](FinishReason reason, std::string_view, std::string_view error) {
+      reasons[i] = reason;
+      errors[i] = error;
+    };
+    engine.submit(std::move(request), std::move(listener));
+  }
+  while (engine.step()) {
+  }
+  EXPECT_EQ(reasons, (std::vector{FinishReason::kError, FinishReason::kLength}));
+  EXPECT_EQ(errors, (std::vector<std::string>{"logit_bias: no token is left", ""}));
 }
 
 TEST(Engine, ACancelledRequestBehindOthersFinishesInTheNextStep) {
@@ -211,9 +246,9 @@ TEST(Engine, ListenersMayThrowSubmitAndCancel) {
   std::string thrown;
   int finished = 0;
   Listener bystander;
-  bystander.on_token = [&](int32_t token, std::string_view) { kept.push_back(token); };
+  bystander.on_token = [&](const TokenInfo& token) { kept.push_back(token.token); };
   Listener throws_at_token;
-  throws_at_token.on_token = [](int32_t, std::string_view) { throw std::runtime_error("a pipe"); };
+  throws_at_token.on_token = [](const TokenInfo&) { throw std::runtime_error("a pipe"); };
   throws_at_token.on_finish = [&](FinishReason reason, std::string_view, std::string_view why) {
     EXPECT_EQ(reason, FinishReason::kError);
     thrown = why;
@@ -262,7 +297,7 @@ TEST(Engine, CancelGivesBlocksBackAndLeavesOthersAlone) {
   std::map<RequestId, FinishReason> finished;
   const auto submit = [&](int seed, bool keep) {
     Listener listener;
-    if (keep) listener.on_token = [&](int32_t token, std::string_view) { kept.push_back(token); };
+    if (keep) listener.on_token = [&](const TokenInfo& token) { kept.push_back(token.token); };
     auto id = std::make_shared<RequestId>(0);
     listener.on_finish = [&finished, id](FinishReason reason, std::string_view, std::string_view) {
       finished[*id] = reason;

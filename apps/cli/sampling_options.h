@@ -1,0 +1,29 @@
+// Options that every command that draws tokens takes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/sampler.h"
+
+namespace adze::cli {
+
+struct SamplingArguments {
+  engine::SamplingParams params;
+  std::vector<std::string> logit_bias;  // "ID=BIAS"
+  std::optional<uint64_t> seed;
+};
+
+// Texts that may not be empty: CLI11 on its own takes an empty number for zero.
+extern const CLI::Validator kNotEmpty;
+
+// Adds --temp, --top-k and their like.
+void add_sampling_options(CLI::App& command, SamplingArguments& arguments);
+
+// What they say, with a random seed where none was given. Throws UsageError naming the field.
+engine::SamplingParams sampling_params(const SamplingArguments& arguments);
+
+}  // namespace adze::cli
