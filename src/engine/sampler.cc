@@ -91,7 +91,8 @@ void check_share(const char* field, double value) {
 
 void validate(const SamplingParams& params) {
   if (params.logit_bias.size() > kMaxLogitBiases) {
-    throw_invalid("logit_bias: {} tokens; there may be {}", params.logit_bias.size(), kMaxLogitBiases);
+    throw_invalid("logit_bias: {} tokens; there may be {}", params.logit_bias.size(),
+                  kMaxLogitBiases);
   }
   std::vector<int32_t> tokens;
   for (const LogitBias& entry : params.logit_bias) {
@@ -105,7 +106,8 @@ void validate(const SamplingParams& params) {
   std::sort(tokens.begin(), tokens.end());
   const auto twice = std::adjacent_find(tokens.begin(), tokens.end());
   if (twice != tokens.end()) throw_invalid("logit_bias: token {} is given twice", *twice);
-  if (params.penalty_window < -1) throw_invalid("penalty_window: {} is below -1", params.penalty_window);
+  if (params.penalty_window < -1)
+    throw_invalid("penalty_window: {} is below -1", params.penalty_window);
   check_range("repetition_penalty", params.repetition_penalty, 0.01, 100);
   check_range("frequency_penalty", params.frequency_penalty, -2, 2);
   check_range("presence_penalty", params.presence_penalty, -2, 2);

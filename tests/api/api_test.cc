@@ -11,6 +11,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.h"
@@ -278,9 +279,30 @@ TEST_F(Api, NamesWhatIsWrongWithARequest) {
   const char* nothing = nullptr;
   wrong.stop = &nothing;
   EXPECT_EQ(refusal(&wrong), "stop: NULL");
-  wrong = request_;
-  wrong.temperature = -1;
-  EXPECT_EQ(refusal(&wrong), "temperature: -1 is not from 0 to 100");
+  // Each number arrives in the field that it is meant for.
+  const std::pair<const char*, double adze_request::*> numbers[] = {
+      {"repetition_penalty", &adze_request::repetition_penalty},
+      {"frequency_penalty", &adze_request::frequency_penalty},
+      {"presence_penalty", &adze_request::presence_penalty},
+      {"temperature", &adze_request::temperature},
+      {"top_n_sigma", &adze_request::top_n_sigma},
+      {"top_p", &adze_request::top_p},
+      {"min_p", &adze_request::min_p},
+      {"typical_p", &adze_request::typical_p}};
+  for (const auto& [name, field] : numbers) {
+    wrong = request_;
+    wrong.*field = -77;
+    EXPECT_EQ(refusal(&wrong).substr(0, std::strlen(name) + 5), std::string(name) + ": -77");
+  }
+  const std::pair<const char*, int32_t adze_request::*> whole_numbers[] = {
+      {"top_k", &adze_request::top_k},
+      {"penalty_window", &adze_request::penalty_window},
+      {"max_tokens", &adze_request::max_tokens}};
+  for (const auto& [name, field] : whole_numbers) {
+    wrong = request_;
+    wrong.*field = -77;
+    EXPECT_EQ(refusal(&wrong).substr(0, std::strlen(name) + 5), std::string(name) + ": -77");
+  }
   wrong = request_;
   wrong.log_probabilities = -2;
   EXPECT_EQ(refusal(&wrong), "logprobs: -2 is not from 0 to 20");
