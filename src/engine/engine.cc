@@ -9,8 +9,33 @@
 namespace adze::engine {
 namespace {
 
-int32_t blocks_for(int64_t tokens) {
-  return static_cast<int32_t>((tokens + graph::kBlockTokens - 1) / graph::kBlockTokens);
+// Options with every bound applied that the plan sets.
+EngineOptions checked(const EngineOptions& options, const graph::PlanOptions& plan) {
+  if (options.max_sequences < 1) {
+    throw_invalid("max_sequences: {} is below 1", options.max_sequences);
+  }
+  if (options.cache_tokens < 0) throw_invalid("cache_tokens: {} is below 0", options.cache_tokens);
+  EngineOptions out = options;
+  if (options.cache_tokens == 0) out.cache_tokens = plan.max_context;
+  out.max_sequences = std::min({options.max_sequences, plan.max_sampled, plan.max_rows});
+  return out;
+}
+
+std::vector<kvcache::GroupSpec> group_specs(const graph::Plan& plan, const EngineOptions& options) {
+  const auto quota = [&](int32_t window) {
+    return kvcache::sequence_quota(window, options.cache_tokens, plan.options().max_rows,
+                                   graph::kBlockTokens);
+  };
+  std::vector<kvcache::GroupSpec> specs;
+  for (const graph::StateGroup& group : plan.graph().state_groups()) {
+    int32_t blocks = quota(0);
+    if (group.window > 0) {
+      blocks = static_cast<int32_t>(
+          std::min<int64_t>(blocks, int64_t{options.max_sequences} * quota(group.window)));
+    }
+    specs.push_back({group.block_bytes(), blocks, group.window});
+  }
+  return specs;
 }
 
 }  // namespace
@@ -30,24 +55,13 @@ std::string_view finish_reason_name(FinishReason reason) {
 }
 
 Engine::Engine(LoadedModel& model, const EngineOptions& options)
-    : model_(model), options_(options) {
-  const graph::Plan& plan = model.plan();
-  if (options.max_sequences < 1) {
-    throw_invalid("max_sequences: {} is below 1", options.max_sequences);
-  }
-  if (options.cache_tokens < 0) throw_invalid("cache_tokens: {} is below 0", options.cache_tokens);
-  const int32_t tokens =
-      options.cache_tokens > 0 ? options.cache_tokens : plan.options().max_context;
-  options_.max_sequences =
-      std::min({options.max_sequences, plan.options().max_sampled, plan.options().max_rows});
-  for (const graph::StateGroup& group : plan.graph().state_groups()) {
-    pools_.emplace_back(group.block_bytes(), blocks_for(tokens));
-  }
-}
+    : model_(model),
+      options_(checked(options, model.plan().options())),
+      cache_(group_specs(model.plan(), options_), graph::kBlockTokens) {}
 
-int32_t Engine::blocks_needed(const Request& request) const {
+int64_t Engine::most_tokens(const Request& request) const {
   const int64_t most = static_cast<int64_t>(request.tokens.size()) + request.max_tokens;
-  return blocks_for(std::min<int64_t>(most, model_.plan().options().max_context));
+  return std::min<int64_t>(most, model_.plan().options().max_context);
 }
 
 RequestId Engine::submit(Request request, Listener listener) {
@@ -70,25 +84,26 @@ RequestId Engine::submit(Request request, Listener listener) {
                     model_.config().vocabulary - 1);
     }
   }
-  if (blocks_needed(request) > pools_.front().total()) {
-    throw_exhausted("prompt and answer need {} cache blocks, there are {}", blocks_needed(request),
-                    pools_.front().total());
+  for (size_t group = 0; group < cache_.groups(); ++group) {
+    const int32_t needed =
+        cache_.quota(group, most_tokens(request), model_.plan().options().max_rows);
+    if (needed > cache_.total(group)) {
+      throw_exhausted("prompt and answer need {} cache blocks, there are {}", needed,
+                      cache_.total(group));
+    }
   }
   text::StopMatcher stop(request.stop);
-  auto sequence =
-      std::make_unique<Sequence>(Sequence{next_id_++,
-                                          std::move(request),
-                                          std::move(listener),
-                                          {},
-                                          0,
-                                          {},
-                                          text::StreamingDetokenizer(model_.tokenizer(), true),
-                                          std::move(stop),
-                                          false,
-                                          {},
-                                          {}});
-  sequence->tokens = sequence->request.tokens;
-  sequence->blocks.resize(pools_.size());
+  std::vector<int32_t> tokens = request.tokens;
+  std::unique_ptr<Sequence> sequence(
+      new Sequence{.id = next_id_++,
+                   .request = std::move(request),
+                   .listener = std::move(listener),
+                   .tokens = std::move(tokens),
+                   .blocks = kvcache::SequenceBlocks(cache_),
+                   .detokenizer = text::StreamingDetokenizer(model_.tokenizer(), true),
+                   .stop = std::move(stop),
+                   .finished = {},
+                   .error = {}});
   waiting_.push_back(std::move(sequence));
   return waiting_.back()->id;
 }
@@ -111,11 +126,12 @@ void Engine::admit() {
   while (!waiting_.empty() && running_.size() < static_cast<size_t>(options_.max_sequences)) {
     Sequence& next = *waiting_.front();
     // All that it can ever need is set aside, so that no running sequence is left without room.
-    const int32_t needed = blocks_needed(next.request);
-    if (needed > pools_.front().available()) return;
-    for (size_t group = 0; group < pools_.size(); ++group) {
-      for (int32_t i = 0; i < needed; ++i) next.blocks[group].push_back(pools_[group].allocate());
-    }
+    const std::optional<int32_t> reused =
+        next.blocks.admit(next.tokens, most_tokens(next.request), model_.plan().options().max_rows,
+                          next.request.cache_salt);
+    if (!reused) return;
+    next.computed = *reused;
+    reused_tokens_ += *reused;
     running_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }
@@ -147,7 +163,10 @@ void Engine::run(const std::vector<Chunk>& chunks) {
     entry.first_row = static_cast<int32_t>(tokens.size());
     entry.rows = rows;
     entry.first_position = sequence->computed;
-    for (const auto& table : sequence->blocks) entry.blocks.emplace_back(table);
+    sequence->blocks.extend(sequence->computed + rows);
+    for (size_t group = 0; group < cache_.groups(); ++group) {
+      entry.blocks.push_back(sequence->blocks.table(group));
+    }
     const auto first = sequence->tokens.begin() + sequence->computed;
     tokens.insert(tokens.end(), first, first + rows);
     (sequence->generated() > 0 ? decode_rows_ : prompt_rows_) += rows;
@@ -156,7 +175,11 @@ void Engine::run(const std::vector<Chunk>& chunks) {
     }
   }
   model_.plan().run({tokens, sequences, sampled});
-  for (const auto& [sequence, rows] : chunks) sequence->computed += rows;
+  for (const auto& [sequence, rows] : chunks) {
+    sequence->computed += rows;
+    const auto written = static_cast<size_t>(sequence->computed);
+    sequence->blocks.computed(std::span(sequence->tokens).first(written));
+  }
   const auto vocabulary = static_cast<size_t>(model_.config().vocabulary);
   size_t row = 0;
   for (const auto& [sequence, rows] : chunks) {
@@ -203,11 +226,7 @@ void Engine::finish_done() {
     if (sequence->finished) done.push_back(std::move(sequence));
   }
   std::erase(running_, nullptr);
-  for (const auto& sequence : done) {
-    for (size_t group = 0; group < pools_.size(); ++group) {
-      for (std::byte* block : sequence->blocks[group]) pools_[group].release(block);
-    }
-  }
+  for (const auto& sequence : done) sequence->blocks.clear();
   std::exception_ptr first_error;
   for (const auto& sequence : done) {
     try {

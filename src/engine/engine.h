@@ -13,7 +13,7 @@
 
 #include "engine/loaded_model.h"
 #include "engine/sampler.h"
-#include "kvcache/block_pool.h"
+#include "kvcache/cache.h"
 #include "text/tokenizer/detokenizer.h"
 #include "text/tokenizer/stop_matcher.h"
 
@@ -28,6 +28,8 @@ struct Request {
   SamplingParams sampling;
   std::vector<std::string> stop;
   bool ignore_end = false;  // go on after an end-of-text token
+  // What was computed for others is used again only where their salt is the same.
+  std::string cache_salt = {};
   // Tell the log-probabilities of each token and of this many likeliest ones, 0 to
   // kMaxLogProbabilities.
   std::optional<int32_t> log_probabilities = std::nullopt;
@@ -51,7 +53,9 @@ struct Listener {
 };
 
 struct EngineOptions {
-  int32_t cache_tokens = 0;    // room in the cache; 0: one sequence of the plan's full context
+  // Room in the cache; 0: one sequence of the plan's full context. Groups with a window have room
+  // for what max_sequences can see, if that is less.
+  int32_t cache_tokens = 0;
   int32_t max_sequences = 16;  // running at once
 };
 
@@ -74,8 +78,9 @@ class Engine {
   // rows. False: there was nothing to do.
   bool step();
 
-  // Free blocks of the first state group; all groups hold equally many.
-  int32_t free_blocks() const { return pools_.front().available(); }
+  const kvcache::Cache& cache() const { return cache_; }
+  // Tokens of prompts so far that needed no computing: their beginning was in the cache.
+  int64_t reused_tokens() const { return reused_tokens_; }
   // Rows of prompts and of decodes that ran so far.
   int64_t prompt_rows() const { return prompt_rows_; }
   int64_t decode_rows() const { return decode_rows_; }
@@ -85,9 +90,9 @@ class Engine {
     RequestId id = 0;
     Request request;
     Listener listener;
-    std::vector<int32_t> tokens;                  // the prompt and what was generated
-    int32_t computed = 0;                         // tokens whose keys and values are in the cache
-    std::vector<std::vector<std::byte*>> blocks;  // by state group
+    std::vector<int32_t> tokens;  // the prompt and what was generated
+    int32_t computed = 0;         // tokens whose keys and values are in the cache
+    kvcache::SequenceBlocks blocks;
     text::StreamingDetokenizer detokenizer;
     text::StopMatcher stop;
     bool cancelled = false;
@@ -104,7 +109,8 @@ class Engine {
     int32_t rows;
   };
 
-  int32_t blocks_needed(const Request& request) const;
+  // Tokens that prompt and answer can come to.
+  int64_t most_tokens(const Request& request) const;
   void admit();
   std::vector<Chunk> schedule();
   void run(const std::vector<Chunk>& chunks);
@@ -113,10 +119,11 @@ class Engine {
 
   LoadedModel& model_;
   EngineOptions options_;
-  std::vector<kvcache::BlockPool> pools_;  // by state group
+  kvcache::Cache cache_;
   std::deque<std::unique_ptr<Sequence>> waiting_;
   std::vector<std::unique_ptr<Sequence>> running_;
   RequestId next_id_ = 1;
+  int64_t reused_tokens_ = 0;
   int64_t prompt_rows_ = 0;
   int64_t decode_rows_ = 0;
   Sampler sampler_;

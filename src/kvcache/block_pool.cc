@@ -1,8 +1,7 @@
 #include "kvcache/block_pool.h"
 
-#include <algorithm>
-#include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -22,25 +21,73 @@ size_t all_bytes(size_t block_bytes, int32_t blocks) {
 
 }  // namespace
 
-BlockPool::BlockPool(size_t block_bytes, int32_t blocks)
-    : block_bytes_(block_bytes), total_(blocks), memory_(all_bytes(block_bytes, blocks)) {}
+BlockPool::BlockPool(size_t block_bytes, int32_t blocks, OnEvict on_evict)
+    : block_bytes_(block_bytes),
+      on_evict_(std::move(on_evict)),
+      memory_(all_bytes(block_bytes, blocks)),
+      states_(static_cast<size_t>(blocks)) {
+  free_.reserve(states_.size());  // so that releasing never asks for memory
+}
+
+size_t BlockPool::index(const std::byte* block) const {
+  const auto offset = static_cast<size_t>(block - memory_.data());
+  if (block < memory_.data() || offset >= states_.size() * block_bytes_ ||
+      offset % block_bytes_ != 0) {
+    throw_internal("cache: a block that is none of the pool's");
+  }
+  return offset / block_bytes_;
+}
 
 std::byte* BlockPool::allocate() {
-  if (in_use_ == total_) throw_exhausted("all {} cache blocks are in use", total_);
-  ++in_use_;
-  if (free_.empty()) return memory_.data() + static_cast<size_t>(fresh_++) * block_bytes_;
-  std::byte* block = free_.back();
-  free_.pop_back();
-  std::memset(block, 0, block_bytes_);
-  return block;
+  int32_t chosen = 0;
+  bool zeroed = false;
+  if (!free_.empty()) {
+    chosen = free_.back();
+    free_.pop_back();
+  } else if (fresh_ < total()) {
+    chosen = fresh_++;
+    zeroed = true;
+  } else if (!unowned_.empty()) {
+    chosen = unowned_.front();
+    unowned_.pop_front();
+    states_[static_cast<size_t>(chosen)].kept = false;
+    if (on_evict_) on_evict_(block(chosen));
+  } else {
+    throw_exhausted("all {} cache blocks are in use", total());
+  }
+  states_[static_cast<size_t>(chosen)].owners = 1;
+  ++owned_;
+  if (!zeroed) std::memset(block(chosen), 0, block_bytes_);
+  return block(chosen);
+}
+
+void BlockPool::retain(std::byte* block) {
+  State& state = states_[index(block)];
+  if (state.owners == 0) {
+    if (!state.kept) throw_internal("cache: a free block cannot be retained");
+    unowned_.erase(state.place);
+    ++owned_;
+  }
+  ++state.owners;
 }
 
 void BlockPool::release(std::byte* block) {
-  assert(block >= memory_.data() && block < memory_.data() + memory_.size());
-  assert(static_cast<size_t>(block - memory_.data()) % block_bytes_ == 0);
-  assert(std::find(free_.begin(), free_.end(), block) == free_.end());
-  free_.push_back(block);
-  --in_use_;
+  const size_t which = index(block);
+  State& state = states_[which];
+  if (state.owners == 0) throw_internal("cache: a block is released twice");
+  if (--state.owners > 0) return;
+  --owned_;
+  if (state.kept) {
+    state.place = unowned_.insert(unowned_.end(), static_cast<int32_t>(which));
+  } else {
+    free_.push_back(static_cast<int32_t>(which));
+  }
+}
+
+void BlockPool::keep(std::byte* block) {
+  State& state = states_[index(block)];
+  if (state.owners == 0) throw_internal("cache: a block without an owner cannot be kept");
+  state.kept = true;
 }
 
 }  // namespace adze::kvcache

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "engine/engine.h"
+#include "formats/gguf/file.h"
 #include "tiny_model.h"
 
 namespace adze::engine {

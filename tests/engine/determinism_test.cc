@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdlib>
+#include <deque>
 #include <limits>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@ struct Case {
   graph::Activations activations = graph::Activations::kInt16;
   DType linear = DType::kQ4_1;
   bool real = false;
+  int window = 0;  // TinyModelSpec's
 };
 
 std::string case_name(const testing::TestParamInfo<Case>& info) { return info.param.name; }
@@ -41,6 +43,8 @@ class DeterminismTest : public testing::TestWithParam<Case> {
       path_ = testing::TempDir() + "tiny_" + GetParam().name + ".gguf";
       TinyModelSpec spec;
       spec.linear = GetParam().linear;
+      spec.window = GetParam().window;
+      if (spec.window > 0) spec.layers = 7;
       write_tiny_model(path_, spec);
     }
   }
@@ -80,7 +84,7 @@ Request request_of(const LoadedModel& model, size_t length, int seed, bool greed
 // Runs requests together; the tokens of each.
 std::vector<std::vector<int32_t>> answers(LoadedModel& model, std::vector<Request> requests) {
   Engine engine(model, {4096, 16});
-  const int32_t free_before = engine.free_blocks();
+  const int32_t free_before = engine.cache().available(0);
   std::vector<std::vector<int32_t>> out(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     Listener listener;
@@ -89,24 +93,29 @@ std::vector<std::vector<int32_t>> answers(LoadedModel& model, std::vector<Reques
   }
   while (engine.step()) {
   }
-  EXPECT_EQ(engine.free_blocks(), free_before);
+  EXPECT_EQ(engine.cache().available(0), free_before);
   return out;
 }
 
 // Teacher-forced logits of all tokens, `chunk` rows at a time.
 std::vector<uint32_t> logit_bits(LoadedModel& model, const std::vector<int32_t>& tokens,
                                  size_t chunk) {
-  const graph::StateGroup& group = model.plan().graph().state_groups().front();
-  kvcache::BlockPool pool(group.block_bytes(), static_cast<int32_t>(tokens.size() / 32 + 1));
-  std::vector<std::byte*> table;
-  for (int32_t i = 0; i < pool.total(); ++i) table.push_back(pool.allocate());
+  // Every group keeps every block: what a window hides must not show.
+  std::deque<kvcache::BlockPool> pools;
+  std::vector<std::vector<std::byte*>> tables;
+  for (const graph::StateGroup& group : model.plan().graph().state_groups()) {
+    const auto blocks = static_cast<int32_t>(tokens.size() / 32 + 1);
+    pools.emplace_back(group.block_bytes(), blocks);
+    tables.emplace_back();
+    for (int32_t i = 0; i < blocks; ++i) tables.back().push_back(pools.back().allocate());
+  }
   std::vector<uint32_t> bits;
   for (size_t first = 0; first < tokens.size(); first += chunk) {
     const size_t rows = std::min(chunk, tokens.size() - first);
     graph::BatchSequence sequence;
     sequence.rows = static_cast<int32_t>(rows);
     sequence.first_position = static_cast<int32_t>(first);
-    sequence.blocks = {table};
+    for (const auto& table : tables) sequence.blocks.emplace_back(table);
     // The last row of the chunk only: a plan samples few rows.
     const std::vector<int32_t> sampled = {static_cast<int32_t>(rows) - 1};
     graph::Batch batch;
@@ -152,6 +161,66 @@ TEST_P(DeterminismTest, CompanyInTheBatchDoesNotChangeAnswers) {
   }
 }
 
+// Two conversations turn by turn on one engine, each of their requests alone on another.
+TEST_P(DeterminismTest, AReusedBeginningDoesNotChangeAnswers) {
+  const auto model = load(2, 48);
+  Engine engine(*model, {2048, 2});
+  std::vector<std::vector<int32_t>> history = {prompt_of(*model, 90, 1), prompt_of(*model, 90, 1)};
+  history[1].resize(70);  // the first's beginning
+  for (int turn = 0; turn < 4; ++turn) {
+    for (size_t i = 0; i < history.size(); ++i) {
+      Request request = request_of(*model, 1, 7, turn % 2 == 0);
+      request.tokens = history[i];
+      const std::vector<int32_t> expected = answers(*model, {request}).front();
+      const int64_t reused = engine.reused_tokens();
+      std::vector<int32_t> answer;
+      Listener listener;
+      listener.on_token = [&](const TokenInfo& token) { answer.push_back(token.token); };
+      engine.submit(std::move(request), std::move(listener));
+      while (engine.step()) {
+      }
+      EXPECT_EQ(answer, expected) << "turn " << turn << " of conversation " << i;
+      // All full blocks of the last turn; of the second conversation's beginning, the first's.
+      if (turn > 0 || i > 0) {
+        const size_t known = turn > 0 ? history[i].size() - 31 : 70;
+        EXPECT_GE(engine.reused_tokens() - reused + 31, static_cast<int64_t>(known));
+      }
+      history[i].insert(history[i].end(), answer.begin(), answer.end());
+      const std::vector<int32_t> more = prompt_of(*model, 30, turn + static_cast<int>(i));
+      history[i].insert(history[i].end(), more.begin(), more.end());
+    }
+  }
+}
+
+// Layers with a window hold what it shows, however long the text: the rest of the group's pool does
+// not exist.
+TEST(Engine, AWindowBoundsTheMemoryOfItsLayers) {
+  const std::string path = testing::TempDir() + "tiny_window.gguf";
+  TinyModelSpec spec;
+  spec.layers = 7;
+  spec.window = 64;
+  spec.context = 8192;
+  write_tiny_model(path, spec);
+  ModelOptions options;
+  options.plan.max_rows = 32;
+  options.plan.max_context = spec.context;
+  LoadedModel model(path, options);
+  Engine engine(model, {0, 1});
+  const std::vector<graph::StateGroup>& groups = model.plan().graph().state_groups();
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].window, 0);
+  EXPECT_EQ(groups[0].layers, std::vector<int32_t>{5});
+  EXPECT_EQ(groups[1].window, 64);
+  EXPECT_EQ(engine.cache().total(0), 256);
+  EXPECT_EQ(engine.cache().total(1), 4);  // 63 positions before 32 rows, from anywhere in a block
+  Request request = request_of(model, 6000, 1, true);
+  request.max_tokens = 200;
+  engine.submit(std::move(request), {});
+  while (engine.step()) {
+  }
+  EXPECT_EQ(engine.prompt_rows() + engine.decode_rows(), 6199);
+}
+
 constexpr auto kF32 = graph::Activations::kF32;
 constexpr auto kInt8 = graph::Activations::kInt8;
 constexpr auto kInt16 = graph::Activations::kInt16;
@@ -162,6 +231,9 @@ INSTANTIATE_TEST_SUITE_P(Models, DeterminismTest,
                                          Case{"q8_0_int8cache", "int8", kInt16, DType::kQ8_0},
                                          Case{"q4_0_f32", "f32", kF32, DType::kQ4_0},
                                          Case{"bf16", "bf16", kInt16, DType::kBF16},
+                                         Case{"window", "bf16", kInt16, DType::kQ8_0, false, 40},
+                                         Case{"window_int8", "int8", kInt16, DType::kQ8_0, false,
+                                              270},
                                          Case{"real", "bf16", kInt16, DType::kQ4_1, true}),
                          case_name);
 
@@ -241,7 +313,7 @@ TEST(Engine, ListenersMayThrowSubmitAndCancel) {
   LoadedModel model(path, {});
   const std::vector<int32_t> expected = answers(model, {request_of(model, 40, 1, true)}).front();
   Engine engine(model, {1024, 4});
-  const int32_t free_before = engine.free_blocks();
+  const int32_t free_before = engine.cache().available(0);
   std::vector<int32_t> kept;
   std::string thrown;
   int finished = 0;
@@ -282,7 +354,7 @@ TEST(Engine, ListenersMayThrowSubmitAndCancel) {
   EXPECT_EQ(finished, 2);
   EXPECT_EQ(thrown, "a pipe");
   EXPECT_EQ(kept, expected);
-  EXPECT_EQ(engine.free_blocks(), free_before);
+  EXPECT_EQ(engine.cache().available(0), free_before);
   EXPECT_THROW(Engine(model, {1024, 0}), Error);
 }
 
@@ -292,7 +364,7 @@ TEST(Engine, CancelGivesBlocksBackAndLeavesOthersAlone) {
   LoadedModel model(path, {});
   const std::vector<int32_t> expected = answers(model, {request_of(model, 40, 1, true)}).front();
   Engine engine(model, {1024, 4});
-  const int32_t free_before = engine.free_blocks();
+  const int32_t free_before = engine.cache().available(0);
   std::vector<int32_t> kept;
   std::map<RequestId, FinishReason> finished;
   const auto submit = [&](int seed, bool keep) {
@@ -318,7 +390,7 @@ TEST(Engine, CancelGivesBlocksBackAndLeavesOthersAlone) {
   EXPECT_EQ(finished[first], FinishReason::kCancelled);
   EXPECT_EQ(finished[second], FinishReason::kLength);
   EXPECT_EQ(finished[third], FinishReason::kCancelled);
-  EXPECT_EQ(engine.free_blocks(), free_before);
+  EXPECT_EQ(engine.cache().available(0), free_before);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A small random Llama-family model in a GGUF file: real format, real tokenizer, weights from a
-// seeded generator.
+// A small random model of the Llama family or of Gemma 3's in a GGUF file: real format, real
+// tokenizer, weights from a seeded generator.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct TinyModelSpec {
   int head_dim = 16;
   int ffn = 96;
   int context = 1024;
+  int window = 0;  // above 0: a Gemma 3, whose layers see that many positions, every sixth all
   DType linear = DType::kQ4_1;
   DType embedding = DType::kQ8_0;
   uint32_t seed = 1;
@@ -49,10 +50,13 @@ inline std::vector<std::string> tiny_tokens() {
 inline void write_tiny_model(const std::filesystem::path& path, const TinyModelSpec& spec = {}) {
   using gguf::value_of;
   gguf::Writer writer(path);
-  writer.add_metadata("general.architecture", value_of("llama"));
+  const bool gemma = spec.window > 0;
+  const std::string architecture = gemma ? "gemma3" : "llama";
+  writer.add_metadata("general.architecture", value_of(architecture));
   const auto number = [&](const std::string& key, int value) {
-    writer.add_metadata("llama." + key, value_of(static_cast<uint32_t>(value)));
+    writer.add_metadata(architecture + "." + key, value_of(static_cast<uint32_t>(value)));
   };
+  if (gemma) number("attention.sliding_window", spec.window);
   number("block_count", spec.layers);
   number("context_length", spec.context);
   number("embedding_length", spec.hidden);
@@ -61,8 +65,8 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyModelS
   number("attention.head_count_kv", spec.kv_heads);
   number("attention.key_length", spec.head_dim);
   number("rope.dimension_count", spec.head_dim);
-  writer.add_metadata("llama.rope.freq_base", value_of(10000.0f));
-  writer.add_metadata("llama.attention.layer_norm_rms_epsilon", value_of(1e-5f));
+  writer.add_metadata(architecture + ".rope.freq_base", value_of(gemma ? 1e6f : 1e4f));
+  writer.add_metadata(architecture + ".attention.layer_norm_rms_epsilon", value_of(1e-5f));
   writer.add_metadata("tokenizer.ggml.model", value_of("gpt2"));
   writer.add_metadata("tokenizer.ggml.pre", value_of("smollm"));
   StringTable tokens;
@@ -100,6 +104,11 @@ inline void write_tiny_model(const std::filesystem::path& path, const TinyModelS
     add(block + "ffn_gate.weight", spec.linear, spec.ffn, spec.hidden);
     add(block + "ffn_up.weight", spec.linear, spec.ffn, spec.hidden);
     add(block + "ffn_down.weight", spec.linear, spec.hidden, spec.ffn);
+    if (!gemma) continue;
+    add(block + "attn_q_norm.weight", DType::kF32, 1, spec.head_dim);
+    add(block + "attn_k_norm.weight", DType::kF32, 1, spec.head_dim);
+    add(block + "post_attention_norm.weight", DType::kF32, 1, spec.hidden);
+    add(block + "post_ffw_norm.weight", DType::kF32, 1, spec.hidden);
   }
   for (const Tensor& tensor : tensors) writer.add_tensor(tensor.name, tensor.dtype, tensor.shape);
   std::mt19937 random(spec.seed);

@@ -103,17 +103,46 @@ TEST(BlockPool, MemoryThatCannotBeHadIsAnError) {
   EXPECT_THROW(BlockPool(kBytes, -1), Error);
 }
 
-#if !defined(NDEBUG)
-TEST(BlockPoolDeathTest, ReleasingWhatIsNotInUseIsCaught) {
+TEST(BlockPool, ReleasingWhatIsNotInUseIsCaught) {
   BlockPool pool(kBytes, 2);
   std::byte* block = pool.allocate();
-  EXPECT_DEATH(pool.release(block + 64), "Assertion");
+  EXPECT_THROW(pool.release(block + 64), Error);
   pool.release(block);
-  EXPECT_DEATH(pool.release(block), "Assertion");
+  EXPECT_THROW(pool.release(block), Error);
+  EXPECT_THROW(pool.retain(block), Error);
+  EXPECT_THROW(pool.keep(block), Error);
   std::byte other[kBytes];
-  EXPECT_DEATH(pool.release(other), "Assertion");
+  EXPECT_THROW(pool.release(other), Error);
+  EXPECT_EQ(pool.available(), 2);
 }
-#endif
+
+TEST(BlockPool, KeptBlocksOutliveTheirOwnersUntilTheirPlaceIsNeeded) {
+  std::vector<std::byte*> evicted;
+  BlockPool pool(kBytes, 3, [&](std::byte* block) { evicted.push_back(block); });
+  std::byte* first = pool.allocate();
+  std::byte* second = pool.allocate();
+  for (std::byte* block : {first, second}) {
+    std::fill_n(block, kBytes, std::byte{7});
+    pool.keep(block);
+  }
+  pool.retain(second);
+  pool.release(second);
+  EXPECT_EQ(pool.available(), 1);
+  pool.release(second);
+  pool.release(first);
+  EXPECT_EQ(pool.available(), 3);
+  EXPECT_TRUE(holds(first, std::byte{7}));
+  std::byte* third = pool.allocate();  // never used before
+  EXPECT_TRUE(evicted.empty());
+  pool.retain(first);
+  EXPECT_EQ(pool.available(), 1);
+  EXPECT_EQ(pool.allocate(), second);
+  EXPECT_EQ(evicted, (std::vector{second}));
+  EXPECT_TRUE(holds(second, std::byte{0}));
+  EXPECT_TRUE(holds(first, std::byte{7}));
+  pool.release(third);  // not kept
+  EXPECT_EQ(pool.allocate(), third);
+}
 
 }  // namespace
 }  // namespace adze::kvcache

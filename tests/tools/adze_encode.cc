@@ -8,12 +8,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "checkpoint/tokenizer_file.h"
+#include "checkpoint/checkpoint.h"
 
 namespace {
 
 void encode(const std::string& model, const std::vector<std::string>& files, int rounds) {
-  const auto tokenizer = adze::checkpoint::open_tokenizer_file(model);
+  const auto tokenizer = adze::checkpoint::open_tokenizer(model);
   for (const std::string& file : files) {
     const std::string text = adze::read_text_file(file);
     std::string seconds;
