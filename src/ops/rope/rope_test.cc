@@ -32,7 +32,7 @@ std::vector<float> row_of(const RopeFrequencies& rope, int64_t position) {
 
 TEST(Rope, TurnsPairsLikeComplexNumbers) {
   for (const int32_t rotary_dim : {2, 32, 64}) {
-    const RopeFrequencies rope(100000.0, rotary_dim);
+    const RopeFrequencies rope({.rotary_dim = rotary_dim, .theta = 100000.0});
     ASSERT_EQ(rope.rotary_dim(), rotary_dim);
     for (const int64_t position : {0, 1, 511, 131071}) {
       const std::vector<float> x = normal(3 * 64, 1);
@@ -58,7 +58,7 @@ TEST(Rope, TurnsPairsLikeComplexNumbers) {
 
 // The dot product of a rotated query and key depends on the distance of their positions only.
 TEST(Rope, DotProductsDependOnTheDistance) {
-  const RopeFrequencies rope(10000.0, 64);
+  const RopeFrequencies rope({.rotary_dim = 64, .theta = 10000.0});
   const std::vector<float> q = normal(64, 2);
   const std::vector<float> k = normal(64, 3);
   const auto dot = [&](int64_t query_position, int64_t key_position) {
@@ -76,7 +76,7 @@ TEST(Rope, DotProductsDependOnTheDistance) {
 }
 
 TEST(Rope, InPlaceEqualsOutOfPlace) {
-  const RopeFrequencies rope(10000.0, 48);
+  const RopeFrequencies rope({.rotary_dim = 48, .theta = 10000.0});
   const std::vector<float> row = row_of(rope, 77);
   std::vector<float> x = normal(2 * 64, 4);
   std::vector<float> out(x.size());
@@ -88,7 +88,8 @@ TEST(Rope, InPlaceEqualsOutOfPlace) {
 TEST(Rope, IsTheSameEverywhere) {
   for (const auto& k : runnable_kernels(rope_kernel_tables(), kRopeEmulated)) {
     for (const int32_t rotary_dim : {2, 24, 32, 64, 80}) {
-      const std::vector<float> row = row_of(RopeFrequencies(10000.0, rotary_dim), 1234);
+      const std::vector<float> row =
+          row_of(RopeFrequencies({.rotary_dim = rotary_dim, .theta = 10000.0}), 1234);
       const std::vector<float> x = normal(2 * 80, 5);
       std::vector<float> expected(x.size());
       kRopeReference.rotate(row.data(), rotary_dim, 80, 2, x.data(), expected.data());
