@@ -33,7 +33,9 @@ models::ModelConfig read_config(const gguf::File& file) {
     }
   }
   // The format has no key for it, and one published size departs from the head's width.
-  if (config.layers == kLayersOf27B) config.query_scalar = config.hidden / config.heads.front();
+  if (config.layers == kLayersOf27B) {
+    config.query_scalar = static_cast<double>(config.hidden) / config.heads.front();
+  }
   return config;
 }
 

@@ -133,7 +133,10 @@ class TextWriter {
                     difference, pass.seconds * 1e3, pass.changes.size(), pass.rejections.size());
     write_lines("      made      ", pass.changes);
     std::vector<std::string> rejections;
-    for (const auto& [where, reason] : pass.rejections) rejections.push_back(where + ": " + reason);
+    rejections.reserve(pass.rejections.size());
+    for (const auto& [where, reason] : pass.rejections) {
+      rejections.push_back(fmt::format("{}: {}", where, reason));
+    }
     write_lines("      rejected  ", rejections);
     const PassCheck* check = find_check(explanation_, pass);
     if (check == nullptr) return;

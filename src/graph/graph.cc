@@ -36,6 +36,7 @@ std::vector<ValueType> infer_outputs(const Graph& graph, const Node& node,
     inputs.push_back({value.type, value.shape, value.quantization_group, value.quantization_bits});
   }
   std::vector<WeightInfo> weights;
+  weights.reserve(node.weights.size());
   for (const Weight& weight : node.weights) weights.push_back(weight->info(source));
   try {
     return node.op->infer({node, inputs, weights});

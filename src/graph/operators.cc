@@ -169,6 +169,7 @@ const std::vector<AttributeDeclaration> kLinearAttributes = {
 const std::vector<AttributeDeclaration> kQuantization = {{"quantization_group", int64_t{0}},
                                                          {"bits", int64_t{8}}};
 
+// NOLINTNEXTLINE(readability-function-size): a table.
 std::vector<Operator> declare() {
   const std::vector<AttributeDeclaration> rope = {
       {"theta", 10000.0},        {"rotary_dim", int64_t{0}},    {"factor", 1.0},

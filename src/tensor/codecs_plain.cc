@@ -124,6 +124,8 @@ void encode_q4_1(const float* values, std::byte* block) {
   store_f16(d, block);
   store_f16(minimum, block + 2);
   const auto code = [&](float value) {
+    // Neither negative nor large, and other writers of Q4_1 round in float as well.
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings)
     return std::min(15, static_cast<int>((value - minimum) * inverse + 0.5f));
   };
   for (int j = 0; j < kBlock / 2; ++j) {

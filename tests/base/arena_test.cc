@@ -32,6 +32,7 @@ TEST(HugeBuffer, IsAlignedZeroedAndAsLargeAsAsked) {
 
 TEST(HugeBuffer, BuffersDoNotShareBytes) {
   std::vector<HugeBuffer> buffers;
+  buffers.reserve(20);
   for (int i = 0; i < 20; ++i) buffers.emplace_back(static_cast<size_t>(i) * 300000 + 1);
   for (size_t i = 0; i < buffers.size(); ++i) {
     std::fill_n(buffers[i].data(), buffers[i].size(), static_cast<std::byte>(i));

@@ -161,6 +161,7 @@ TEST(Barrier, NobodyPassesBeforeTheLastHasCome) {
   std::atomic<uint32_t> arrivals = 0;
   std::atomic<int> early = 0;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       for (uint32_t round = 1; round <= kRounds; ++round) {

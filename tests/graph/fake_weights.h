@@ -29,8 +29,8 @@ class FakeWeights final : public WeightSource {
     std::vector<float> values(count * static_cast<size_t>(shape.columns));
     for (size_t i = 0; i < values.size(); ++i) {
       const auto columns = static_cast<size_t>(shape.columns);
-      values[i] =
-          static_cast<float>((static_cast<size_t>(first) + i / columns) * 100 + i % columns);
+      const size_t row = static_cast<size_t>(first) + i / columns;
+      values[i] = static_cast<float>(row * 100 + i % columns);
     }
     encode(shape.dtype, values, out);
   }

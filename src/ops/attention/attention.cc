@@ -4,7 +4,7 @@ namespace adze::ops {
 
 std::span<const KernelTable<AttentionKernels>> attention_kernel_tables() {
   static constexpr KernelTable<AttentionKernels> kTables[] = {
-#define ADZE_KERNELS(isa, table) {Isa::isa, &table},
+#define ADZE_KERNELS(isa, table) {Isa::isa, &(table)},
 #include "ops/attention/kernels.inc"
 #undef ADZE_KERNELS
   };

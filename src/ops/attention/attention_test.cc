@@ -193,6 +193,7 @@ TEST_P(AttentionTest, TilesAndInstructionSetsDoNotChangeBits) {
       for (size_t size = 1; size <= kRows; ++size) {
         std::vector<float> out(size * 80);
         std::vector<AttentionRow> rows;
+        rows.reserve(size);
         for (size_t r = 0; r < size; ++r) rows.push_back(row_at(r, out.data() + r * 80));
         attend(*k.kernels, sequence.tile(0, rows));
         for (size_t i = 0; i < out.size(); ++i) {

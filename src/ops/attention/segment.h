@@ -20,6 +20,7 @@ void segment(const AttentionTile& tile, int32_t segment, float* partials, size_t
     left -= R;
     partials += static_cast<size_t>(R) * partial_stride;
   };
+  // NOLINTBEGIN(bugprone-infinite-loop): run() takes its rows from `left`.
   if constexpr (V::kMaxTileRows >= 8) {
     while (left >= 8) run.template operator()<8>();
   }
@@ -27,6 +28,7 @@ void segment(const AttentionTile& tile, int32_t segment, float* partials, size_t
   while (left >= 3) run.template operator()<3>();
   while (left >= 2) run.template operator()<2>();
   while (left >= 1) run.template operator()<1>();
+  // NOLINTEND(bugprone-infinite-loop)
 }
 
 }  // namespace adze::ops::generic

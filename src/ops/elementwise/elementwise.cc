@@ -4,7 +4,7 @@ namespace adze::ops {
 
 std::span<const KernelTable<ElementwiseKernels>> elementwise_kernel_tables() {
   static constexpr KernelTable<ElementwiseKernels> kTables[] = {
-#define ADZE_KERNELS(isa, table) {Isa::isa, &table},
+#define ADZE_KERNELS(isa, table) {Isa::isa, &(table)},
 #include "ops/elementwise/kernels.inc"
 #undef ADZE_KERNELS
   };

@@ -30,7 +30,7 @@ std::string LinearKernels::describe(const PackedFormat& format,
 
 std::span<const KernelTable<LinearKernels>> linear_kernel_tables() {
   static constexpr KernelTable<LinearKernels> kTables[] = {
-#define ADZE_KERNELS(isa, table) {Isa::isa, &table},
+#define ADZE_KERNELS(isa, table) {Isa::isa, &(table)},
 #include "ops/linear/kernels.inc"
 #undef ADZE_KERNELS
   };

@@ -4,7 +4,7 @@ namespace adze::ops {
 
 std::span<const KernelTable<NormKernels>> norm_kernel_tables() {
   static constexpr KernelTable<NormKernels> kTables[] = {
-#define ADZE_KERNELS(isa, table) {Isa::isa, &table},
+#define ADZE_KERNELS(isa, table) {Isa::isa, &(table)},
 #include "ops/norm/kernels.inc"
 #undef ADZE_KERNELS
   };

@@ -38,7 +38,7 @@ void RopeFrequencies::fill(int64_t position, float* out) const {
 
 std::span<const KernelTable<RopeKernels>> rope_kernel_tables() {
   static constexpr KernelTable<RopeKernels> kTables[] = {
-#define ADZE_KERNELS(isa, table) {Isa::isa, &table},
+#define ADZE_KERNELS(isa, table) {Isa::isa, &(table)},
 #include "ops/rope/kernels.inc"
 #undef ADZE_KERNELS
   };

@@ -126,6 +126,7 @@ std::vector<graph::PackedBytes> PackedWeights::by_dtype() const {
     add(vector.source, "f32 vectors", vector.values.size() * sizeof(float));
   }
   std::vector<graph::PackedBytes> out;
+  out.reserve(groups.size());
   for (auto& [key, group] : groups) out.push_back(std::move(group));
   return out;
 }

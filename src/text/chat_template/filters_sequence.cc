@@ -148,6 +148,7 @@ Value sorted(Call& call, std::vector<Keyed> keyed, bool reversed) {
     return reversed ? less(call.context, b.first, a.first) : less(call.context, a.first, b.first);
   });
   std::vector<Value> result;
+  result.reserve(keyed.size());
   for (Keyed& entry : keyed) result.push_back(std::move(entry.second));
   return call.context.list(std::move(result));
 }

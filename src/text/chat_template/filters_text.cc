@@ -218,7 +218,7 @@ std::string stripped_text(Context& context, const String& text) {
   return strip_text(context, text, nullptr, true, true).string()->text();
 }
 
-Value fallback(const Call& call, size_t parameter, Value value) {
+Value fallback(const Call& call, size_t parameter, const Value& value) {
   return call.has(parameter) ? call[parameter] : value;
 }
 

@@ -111,6 +111,7 @@ class JsonWriter {
       return;
     }
     std::vector<const Pair*> entries;
+    entries.reserve(dict.entries.size());
     for (const Pair& entry : dict.entries) entries.push_back(&entry);
     if (style_.sort_keys) {
       std::stable_sort(entries.begin(), entries.end(), [&](const Pair* a, const Pair* b) {
@@ -158,9 +159,8 @@ class JsonWriter {
       if (special != std::string_view::npos) {
         out_ += '\\';
         out_ += kLetters[special];
-      } else if (character.codepoint >= 0 && character.codepoint < 0x20) {
-        write_escape(character.codepoint);
-      } else if (style_.ensure_ascii && character.codepoint > 0x7e) {
+      } else if ((character.codepoint >= 0 && character.codepoint < 0x20) ||
+                 (style_.ensure_ascii && character.codepoint > 0x7e)) {
         write_escape(character.codepoint);
       } else {
         out_ += text.substr(at, character.length);

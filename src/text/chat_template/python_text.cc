@@ -223,7 +223,10 @@ std::string float_text(double number) {
   const size_t e = text.find('e');
   std::string digits(text.substr(0, e));
   std::erase(digits, '.');
-  const int exponent = std::atoi(std::string(text.substr(e + 1)).c_str());
+  int exponent = 0;
+  // It has a sign always, and std::from_chars reads no plus.
+  const size_t number_at = text[e + 1] == '+' ? e + 2 : e + 1;
+  std::from_chars(text.data() + number_at, text.data() + text.size(), exponent);
   std::string out = number < 0 ? "-" : "";
   if (exponent < -4 || exponent >= 16) {
     out += digits.substr(0, 1);
