@@ -109,17 +109,23 @@ void register_models(CLI::App& app) {
   });
 
   CLI::App* fetch = command->add_subcommand("fetch", "Put a model into the cache; prints its path");
-  fetch->add_option("NAME", *name, "A name that `adze models` lists")->required()->type_name("");
+  fetch->add_option("NAME", *name, "A name that `adze models` lists")
+      ->required()
+      ->type_name("")
+      ->check(CLI::IsMember(model_names()));
   fetch->footer("Examples:\n  adze models fetch gemma3-270m");
   fetch->callback([name] {
-    const NamedModel& model = find_model(*name);
+    const NamedModel& model = named_model(*name);
     print("{}\n", fetch_model(model, terminal_progress("Fetching " + *name)).string());
   });
 
   CLI::App* remove = command->add_subcommand("remove", "Remove a model from the cache");
-  remove->add_option("NAME", *name, "A name that `adze models` lists")->required()->type_name("");
+  remove->add_option("NAME", *name, "A name that `adze models` lists")
+      ->required()
+      ->type_name("")
+      ->check(CLI::IsMember(model_names()));
   remove->footer("Examples:\n  adze models remove gemma3-270m");
-  remove->callback([name] { remove_model(find_model(*name)); });
+  remove->callback([name] { remove_model(named_model(*name)); });
 }
 
 }  // namespace adze::cli

@@ -25,6 +25,9 @@
 namespace adze::cli {
 namespace {
 
+// Where nothing else is said, for somebody who can stop it.
+constexpr int32_t kChatTokens = 1024;
+
 struct Arguments {
   ModelArguments model;
   std::string prompt;
@@ -197,7 +200,7 @@ void run(Arguments& arguments) {
                arguments.model.context, context);
   }
   if (source == Source::kTerminal) {
-    if (!arguments.max_tokens_given) arguments.request.max_tokens = context;
+    if (!arguments.max_tokens_given) arguments.request.max_tokens = kChatTokens;
     chat_on_terminal(model, {arguments.system, arguments.request});
     return;
   }
@@ -229,8 +232,7 @@ void add_sampling_options(CLI::App& command, Arguments& arguments) {
   engine::SamplingParams& sampling = arguments.request.sampling;
   command
       .add_option("-n,--max-tokens", arguments.request.max_tokens,
-                  "Tokens of an answer at most; a chat at the terminal takes what the context has "
-                  "if this is not given")
+                  "Tokens of an answer at most; 1024 in a chat at the terminal, unless given")
       ->transform(kWholeNumber)
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
@@ -265,10 +267,8 @@ void register_run(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("run", "Chat, or answer a prompt, streaming the text");
   add_model_options(*command, arguments->model);
-  CLI::Option* prompt =
-      command->add_option("-p,--prompt", arguments->prompt,
-                          "The prompt; -: all of standard input. Without it a chat: at the "
-                          "terminal, or each line of standard input a message");
+  CLI::Option* prompt = command->add_option(
+      "-p,--prompt", arguments->prompt, "The prompt; -: all of standard input (default: a chat)");
   command->add_option("--system", arguments->system, "System message of the chat");
   command->add_flag("--no-chat", arguments->no_chat, "Continue the text; no chat template");
   command->add_flag("--prompt-ids", arguments->ids, "The prompt is token ids, separated by blanks");

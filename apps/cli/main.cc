@@ -6,6 +6,7 @@
 #include <new>
 #include <sstream>
 
+#include "apps/cli/command_line.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/console.h"
 #include "apps/cli/model_store.h"
@@ -35,8 +36,6 @@ void register_commands(CLI::App& app) {
 #include "apps/cli/commands.inc"
 #undef ADZE_COMMAND
 }
-
-constexpr const char* kModelOptions[] = {"--model", "FILE"};
 
 // Wherever a command takes a model, it takes a model's name too.
 void accept_model_names(CLI::App& app) {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <cstdlib>
 #include <numeric>
 #include <system_error>
-#include <vector>
 
 #include "apps/cli/child_process.h"
 #include "base/error.h"
@@ -175,11 +175,16 @@ uint64_t NamedModel::bytes() const {
 
 std::span<const NamedModel> named_models() { return kModels; }
 
-const NamedModel& find_model(std::string_view name) {
-  if (const NamedModel* model = lookup(name)) return *model;
-  std::vector<std::string_view> names;
-  for (const NamedModel& model : kModels) names.push_back(model.name);
-  throw_invalid("no model is named '{}'; there are: {}", printable(name), fmt::join(names, ", "));
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const NamedModel& model : kModels) names.emplace_back(model.name);
+  return names;
+}
+
+const NamedModel& named_model(std::string_view name) {
+  const NamedModel* model = lookup(name);
+  assert(model != nullptr);
+  return *model;
 }
 
 fs::path model_folder() {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace adze::cli {
 
@@ -30,8 +31,9 @@ struct NamedModel {
 };
 
 std::span<const NamedModel> named_models();
-// Throws Error{kInvalidInput} that lists the names.
-const NamedModel& find_model(std::string_view name);
+std::vector<std::string> model_names();
+// `name` is one of model_names().
+const NamedModel& named_model(std::string_view name);
 
 // ${XDG_CACHE_HOME:-~/.cache}/adze/models; need not exist. Throws Error{kInvalidInput} where
 // neither variable says where that is.
