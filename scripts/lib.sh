@@ -29,7 +29,7 @@ need_packages() {
 
 # What the build needs.
 need_build_packages() {
-  need_packages g++ cmake ninja-build ccache pkg-config libcli11-dev libfmt-dev \
+  need_packages g++ cmake ninja-build ccache pkg-config libcli11-dev libedit-dev libfmt-dev \
     nlohmann-json3-dev libpcre2-dev libutf8proc-dev "$@"
 }
 

@@ -10,8 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/chat.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/console.h"
+#include "apps/cli/conversation.h"
+#include "apps/cli/generation.h"
 #include "apps/cli/model_options.h"
 #include "apps/cli/sampling_options.h"
 #include "base/error.h"
@@ -22,11 +25,15 @@
 namespace adze::cli {
 namespace {
 
+// Where nothing else is said, for somebody who can stop it.
+constexpr int32_t kChatTokens = 1024;
+
 struct Arguments {
   ModelArguments model;
   std::string prompt;
   bool prompt_given = false;
   bool context_given = false;
+  bool max_tokens_given = false;
   std::string system;
   bool no_chat = false;
   bool json = false;
@@ -36,86 +43,46 @@ struct Arguments {
   SamplingArguments sampling;
 };
 
-struct Outcome {
-  std::string text;
-  std::vector<int32_t> tokens;
-  std::vector<engine::LogProbabilities> log_probabilities;  // of each token, where asked for
-  engine::FinishReason reason = engine::FinishReason::kStop;
-  double load_seconds = 0;
-  double prompt_seconds = 0;
-  double decode_seconds = 0;
-  std::optional<double> time_to_first_token;
-};
+// Where the text to answer comes from.
+enum class Source { kArgument, kWholeInput, kLines, kTerminal };
 
-std::string read_prompt(const Arguments& arguments) {
-  if (arguments.prompt_given) return arguments.prompt;
-  if (isatty(STDIN_FILENO) != 0)
-    throw UsageError("no prompt: give -p TEXT, or text on standard input");
+Source source_of(const Arguments& arguments) {
+  if (arguments.prompt_given) {
+    return arguments.prompt == "-" ? Source::kWholeInput : Source::kArgument;
+  }
+  const bool chat = !arguments.no_chat && !arguments.ids;
+  if (isatty(STDIN_FILENO) == 0) return chat ? Source::kLines : Source::kWholeInput;
+  if (!chat) throw UsageError("no prompt: give -p TEXT, or text on standard input");
+  if (arguments.json) {
+    throw UsageError(
+        "--json: a chat on a terminal has none; give -p TEXT, or lines on standard input");
+  }
+  return Source::kTerminal;
+}
+
+std::string read_whole_input(const Arguments& arguments) {
   std::string text = read_stdin(text::kMaxTextBytes);
   if (!arguments.no_chat && !text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
 
+// The next message: a line that is not blank, and those that follow while they end with a
+// backslash.
+std::optional<std::string> read_message() {
+  std::string message;
+  while (std::optional<std::string> line = read_stdin_line(text::kMaxTextBytes)) {
+    const bool goes_on = line->ends_with('\\');
+    if (goes_on) line->back() = '\n';
+    message += *line;
+    if (!goes_on && message.find_first_not_of(" \t\r\n") != std::string::npos) return message;
+    if (!goes_on) message.clear();
+  }
+  if (!message.empty()) return message;
+  return std::nullopt;
+}
+
 double since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-Outcome generate(engine::LoadedModel& model, const Arguments& arguments, engine::Request request) {
-  Outcome outcome;
-  const bool stream = !arguments.json;
-  const auto start = std::chrono::steady_clock::now();
-  std::string error;
-  engine::Engine engine(model, {model.plan().options().max_context, 1});
-  engine::Listener listener;
-  const auto show = [&](std::string_view text) {
-    outcome.text += text;
-    if (stream && !text.empty()) {
-      write_stdout(text);
-      flush_stdout();
-    }
-  };
-  listener.on_token = [&](const engine::TokenInfo& token) {
-    if (outcome.tokens.empty()) {
-      outcome.prompt_seconds = since(start);
-      outcome.time_to_first_token = engine::seconds_since_start();
-    }
-    outcome.tokens.push_back(token.token);
-    if (token.log_probabilities != nullptr) {
-      outcome.log_probabilities.push_back(*token.log_probabilities);
-    }
-    show(token.text);
-  };
-  listener.on_finish = [&](engine::FinishReason reason, std::string_view text,
-                           std::string_view why) {
-    outcome.reason = reason;
-    error = why;
-    show(text);
-  };
-  const engine::RequestId id = engine.submit(std::move(request), std::move(listener));
-  const InterruptGuard guard;
-  bool interrupted = false;
-  do {
-    interrupted = guard.interrupted();
-    if (interrupted) engine.cancel(id);
-  } while (engine.step());
-  if (outcome.tokens.empty()) outcome.prompt_seconds = since(start);
-  outcome.decode_seconds = since(start) - outcome.prompt_seconds;
-  if (stream) print("\n");
-  if (outcome.reason == engine::FinishReason::kError) {
-    throw_internal("{}: {}", model.checkpoint().path, error);
-  }
-  if (interrupted) throw Interrupted{};
-  return outcome;
-}
-
-// Tokens per second, where there was anything to measure.
-std::optional<double> rate(size_t tokens, double seconds) {
-  if (tokens == 0 || seconds <= 0) return std::nullopt;
-  return static_cast<double>(tokens) / seconds;
-}
-
-std::string shown(std::optional<double> value, double unit = 1, int digits = 1) {
-  return value ? fmt::format("{:.{}f}", *value / unit, digits) : "–";
 }
 
 template <class T>
@@ -143,11 +110,8 @@ nlohmann::ordered_json log_probabilities_json(const text::Tokenizer& tokenizer,
   return out;
 }
 
-void report(const engine::LoadedModel& model, const Arguments& arguments, size_t prompt_tokens,
+void report(const engine::LoadedModel& model, const Arguments& arguments, double load_seconds,
             const Outcome& outcome) {
-  const size_t decoded = outcome.tokens.empty() ? 0 : outcome.tokens.size() - 1;
-  const std::optional<double> prompt_rate = rate(prompt_tokens, outcome.prompt_seconds);
-  const std::optional<double> decode_rate = rate(decoded, outcome.decode_seconds);
   const std::optional<uint64_t> peak = engine::peak_resident_bytes();
   if (arguments.json) {
     nlohmann::ordered_json out = {
@@ -155,11 +119,12 @@ void report(const engine::LoadedModel& model, const Arguments& arguments, size_t
         {"tokens", outcome.tokens},
         {"finish_reason", engine::finish_reason_name(outcome.reason)},
         {"seed", arguments.request.sampling.seed},
-        {"prompt_tokens", prompt_tokens},
+        {"prompt_tokens", outcome.prompt_tokens},
+        {"reused_tokens", outcome.reused_tokens},
         {"generated_tokens", outcome.tokens.size()},
-        {"load_seconds", outcome.load_seconds},
-        {"prompt_tokens_per_second", or_null(prompt_rate)},
-        {"decode_tokens_per_second", or_null(decode_rate)},
+        {"load_seconds", load_seconds},
+        {"prompt_tokens_per_second", or_null(outcome.prompt_rate())},
+        {"decode_tokens_per_second", or_null(outcome.decode_rate())},
         {"time_to_first_token_seconds", or_null(outcome.time_to_first_token)},
         {"peak_resident_bytes", or_null(peak)},
         {"threads", model.threads()},
@@ -169,15 +134,17 @@ void report(const engine::LoadedModel& model, const Arguments& arguments, size_t
     }
     using Json = nlohmann::ordered_json;
     print("{}\n", out.dump(-1, ' ', false, Json::error_handler_t::replace));
+    flush_stdout();
     return;
   }
   fmt::print(
       stderr,
       "\nprompt {} tokens, {}/s · answer {} tokens, {}/s ({}) · first token {} s after start, "
       "loading {:.2f} s of it · peak memory {} MiB · {} threads, {}\n",
-      prompt_tokens, shown(prompt_rate), outcome.tokens.size(), shown(decode_rate),
-      engine::finish_reason_name(outcome.reason), shown(outcome.time_to_first_token, 1, 2),
-      outcome.load_seconds, shown(peak, 1 << 20, 0), model.threads(), isa_name(model.isa()));
+      outcome.prompt_tokens, shown(outcome.prompt_rate()), outcome.tokens.size(),
+      shown(outcome.decode_rate()), engine::finish_reason_name(outcome.reason),
+      shown(outcome.time_to_first_token, 1, 2), load_seconds, shown(peak, 1 << 20, 0),
+      model.threads(), isa_name(model.isa()));
 }
 
 // What is wrong with options is found before anything is loaded.
@@ -191,36 +158,97 @@ void check_options(const Arguments& arguments) {
   }
 }
 
+Conversation beginning(const Arguments& arguments) {
+  if (arguments.system.empty()) return {};
+  return {{"system", arguments.system}};
+}
+
+// Streams or prints one answer, then its statistics; with Ctrl-C what there is of it.
+Outcome answer(engine::Engine& engine, const engine::LoadedModel& model, const Arguments& arguments,
+               double load_seconds, engine::Request request) {
+  const InterruptGuard guard;
+  Outcome outcome = generate(engine, model, std::move(request), guard, [&](std::string_view text) {
+    if (arguments.json) return;
+    write_stdout(text);
+    flush_stdout();
+  });
+  if (!arguments.json) {
+    print("\n");
+    flush_stdout();
+  }
+  const bool interrupted = guard.interrupted();
+  if (!interrupted || arguments.json) report(model, arguments, load_seconds, outcome);
+  if (interrupted) throw Interrupted{};
+  return outcome;
+}
+
+// A chat whose user is a program: each line is a message.
+void answer_lines(engine::Engine& engine, const engine::LoadedModel& model,
+                  const Arguments& arguments, double load_seconds) {
+  Conversation conversation = beginning(arguments);
+  while (std::optional<std::string> message = read_message()) {
+    conversation.push_back({"user", std::move(*message)});
+    engine::Request request = arguments.request;
+    request.tokens = engine::chat_tokens(model, conversation);
+    const Outcome outcome = answer(engine, model, arguments, load_seconds, std::move(request));
+    conversation.push_back({"assistant", outcome.text});
+  }
+  if (conversation.size() == beginning(arguments).size()) {
+    throw_invalid("standard input: no message");
+  }
+}
+
 void run(Arguments& arguments) {
   check_options(arguments);
   arguments.request.sampling = sampling_params(arguments.sampling);
-  const std::string prompt = read_prompt(arguments);
+  const Source source = source_of(arguments);
+  // What is already there is read, and found wanting, before the model is loaded.
+  std::string prompt = arguments.prompt;
+  if (source == Source::kWholeInput) prompt = read_whole_input(arguments);
   engine::ModelOptions options = model_options(arguments.model);
   options.plan.max_rows = arguments.chunk;
   options.plan.max_sampled = 1;
   const auto start = std::chrono::steady_clock::now();
   engine::LoadedModel model(arguments.model.path, options, terminal_progress("Loading"));
   const double load_seconds = since(start);
+  const int32_t context = model.plan().options().max_context;
+  if (context < arguments.model.context && arguments.context_given) {
+    fmt::print(stderr, "adze: --context {}: the model was made for {} tokens\n",
+               arguments.model.context, context);
+  }
+  if (source == Source::kTerminal) {
+    if (!arguments.max_tokens_given) arguments.request.max_tokens = kChatTokens;
+    chat_on_terminal(model, {arguments.system, arguments.request});
+    return;
+  }
+  engine::Engine engine(model, {context, 1});
+  if (source == Source::kLines) {
+    answer_lines(engine, model, arguments, load_seconds);
+    return;
+  }
   engine::Request request = arguments.request;
   if (arguments.ids) {
     request.tokens = parse_token_ids(prompt, "prompt");
   } else if (arguments.no_chat) {
     request.tokens = model.tokenizer().encode(prompt);
   } else {
-    request.tokens = engine::chat_tokens(model, arguments.system, prompt);
+    Conversation conversation = beginning(arguments);
+    conversation.push_back({"user", prompt});
+    request.tokens = engine::chat_tokens(model, conversation);
   }
-  if (model.plan().options().max_context < arguments.model.context && arguments.context_given) {
-    fmt::print(stderr, "adze: --context {}: the model was made for {} tokens\n",
-               arguments.model.context, model.plan().options().max_context);
-  }
-  const size_t prompt_tokens = request.tokens.size();
-  Outcome outcome = generate(model, arguments, std::move(request));
-  outcome.load_seconds = load_seconds;
-  report(model, arguments, prompt_tokens, outcome);
+  answer(engine, model, arguments, load_seconds, std::move(request));
 }
 
+const CLI::Validator kNotEmpty(
+    [](const std::string& text) {
+      return text.empty() ? std::string("an empty text is no value") : std::string();
+    },
+    "");
+
 void add_request_options(CLI::App& command, Arguments& arguments) {
-  command.add_option("-n,--max-tokens", arguments.request.max_tokens, "Tokens to generate at most")
+  command
+      .add_option("-n,--max-tokens", arguments.request.max_tokens,
+                  "Tokens of an answer at most; 1024 in a chat at the terminal, unless given")
       ->transform(kWholeNumber)
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
@@ -241,14 +269,15 @@ void add_request_options(CLI::App& command, Arguments& arguments) {
 
 void register_run(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("run", "Answer a prompt, streaming the text");
+  CLI::App* command = app.add_subcommand("run", "Chat, or answer a prompt, streaming the text");
   add_model_options(*command, arguments->model);
-  CLI::Option* prompt =
-      command->add_option("-p,--prompt", arguments->prompt, "The prompt (default: standard input)");
+  CLI::Option* prompt = command->add_option(
+      "-p,--prompt", arguments->prompt, "The prompt; -: all of standard input (default: a chat)");
   command->add_option("--system", arguments->system, "System message of the chat");
   command->add_flag("--no-chat", arguments->no_chat, "Continue the text; no chat template");
   command->add_flag("--prompt-ids", arguments->ids, "The prompt is token ids, separated by blanks");
-  command->add_flag("--json", arguments->json, "One JSON object with text, tokens and statistics");
+  command->add_flag("--json", arguments->json,
+                    "One JSON object per answer, with text, tokens and statistics");
   command->add_option("--chunk", arguments->chunk, "Prompt tokens per run")
       ->transform(kWholeNumber)
       ->check(CLI::Range(1, 65536))
@@ -256,13 +285,17 @@ void register_run(CLI::App& app) {
   add_request_options(*command, *arguments);
   command->footer(
       "Examples:\n"
+      "  adze run -m smollm2-135m-instruct                 # a chat; /help lists its commands\n"
       "  adze run -m model.gguf -p \"Why is the sky blue?\"\n"
       "  adze run -m model.gguf -p \"Once upon a time\" --no-chat -n 64 --temp 0\n"
-      "  echo \"Name three rivers.\" | adze run -m model.gguf --json");
+      "  echo \"Name three rivers.\" | adze run -m model.gguf --json\n"
+      "  adze run -m model.gguf -p - < letter.txt");
   const CLI::Option* context = command->get_option("--context");
-  command->callback([arguments, prompt, context] {
+  const CLI::Option* max_tokens = command->get_option("--max-tokens");
+  command->callback([arguments, prompt, context, max_tokens] {
     arguments->prompt_given = prompt->count() > 0;
     arguments->context_given = context->count() > 0;
+    arguments->max_tokens_given = max_tokens->count() > 0;
     run(*arguments);
   });
 }

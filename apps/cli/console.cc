@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <system_error>
 #include <vector>
 
@@ -18,12 +19,15 @@ namespace adze::cli {
 namespace {
 
 // Touched by the signal handler: lock-free.
-std::atomic<bool> g_guarded{false};
+enum class Guard : int { kNone, kOnce, kPatient };
+std::atomic<Guard> g_guard{Guard::kNone};
 std::atomic<bool> g_interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<Guard>::is_always_lock_free);
 
 void on_interrupt(int) {
-  if (!g_guarded.load() || g_interrupted.exchange(true)) ::_exit(kExitInterrupted);
+  const Guard guard = g_guard.load();
+  const bool second = g_interrupted.exchange(true);
+  if (guard == Guard::kNone || (guard == Guard::kOnce && second)) ::_exit(kExitInterrupted);
 }
 
 [[noreturn]] void stdout_failed() {
@@ -32,6 +36,10 @@ void on_interrupt(int) {
   std::clearerr(stdout);
   if (code == EPIPE) throw OutputClosed{};
   throw_unavailable("standard output: write failed: {}", std::generic_category().message(code));
+}
+
+[[noreturn]] void stdin_failed() {
+  throw_unavailable("standard input: read failed: {}", std::generic_category().message(errno));
 }
 
 }  // namespace
@@ -49,10 +57,44 @@ std::string read_stdin(size_t limit) {
       throw_exhausted("standard input: more than the limit of {} bytes", limit);
     }
   }
-  if (std::ferror(stdin) != 0) {
-    throw_unavailable("standard input: read failed: {}", std::generic_category().message(errno));
-  }
+  if (std::ferror(stdin) != 0) stdin_failed();
   return data;
+}
+
+std::optional<std::string> read_stdin_line(size_t limit) {
+  std::string line;
+  int character = 0;
+  while ((character = std::getc(stdin)) != EOF && character != '\n') {
+    line += static_cast<char>(character);
+    if (line.size() > limit) {
+      throw_exhausted("standard input: a line of more than the limit of {} bytes", limit);
+    }
+  }
+  if (character == EOF && std::ferror(stdin) != 0) stdin_failed();
+  if (character == EOF && line.empty()) return std::nullopt;
+  return line;
+}
+
+std::string for_terminal(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F, the other half of the control characters, are 0xc2 and one more byte.
+    const bool c1 =
+        byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (c1 || byte == 0x7f || (byte < 0x20 && byte != '\n' && byte != '\t')) {
+      out += "\xef\xbf\xbd";
+      if (c1) ++i;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+bool wants_color(int fd) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return ::isatty(fd) != 0 && (no_color == nullptr || *no_color == '\0');
 }
 
 void flush_stdout() {
@@ -72,12 +114,13 @@ void prepare_console() {
   ::sigaction(SIGINT, &action, nullptr);
 }
 
-InterruptGuard::InterruptGuard() {
-  assert(!g_guarded.load());
+InterruptGuard::InterruptGuard(Second second) {
+  assert(g_guard.load() == Guard::kNone);
   g_interrupted.store(false);
-  g_guarded.store(true);
+  g_guard.store(second == Second::kIsIgnored ? Guard::kPatient : Guard::kOnce);
 }
-InterruptGuard::~InterruptGuard() { g_guarded.store(false); }
+InterruptGuard::~InterruptGuard() { g_guard.store(Guard::kNone); }
 bool InterruptGuard::interrupted() const { return g_interrupted.load(); }
+void InterruptGuard::reset() { g_interrupted.store(false); }
 
 }  // namespace adze::cli

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,14 @@ void flush_stdout();
 // All of standard input. Throws Error{kUnavailable} where it cannot be read, and
 // Error{kResourceExhausted} where there is more than `limit` bytes.
 std::string read_stdin(size_t limit);
+// The next line of it without its newline; nothing at the end. Throws as read_stdin().
+std::optional<std::string> read_stdin_line(size_t limit);
+
+// Text for a terminal: control characters but newline and tab become U+FFFD, so that what a model
+// or a file says cannot drive the terminal. `text` is UTF-8.
+std::string for_terminal(std::string_view text);
+// The stream is a terminal, and NO_COLOR is not set (https://no-color.org).
+bool wants_color(int fd);
 
 template <class... Args>
 void print(fmt::format_string<Args...> format, Args&&... args) {
@@ -35,16 +44,20 @@ void print(fmt::format_string<Args...> format, Args&&... args) {
 void prepare_console();
 
 // Lives while a command wants to end by itself on Ctrl-C, to finish a line or print statistics: the
-// first Ctrl-C then makes interrupted() true, a second one ends the program at once. Throw
-// Interrupted to leave with exit code 130. One at a time.
+// first Ctrl-C then makes interrupted() true; a second one ends the program at once, unless the
+// guard is patient. Throw Interrupted to leave with exit code 130. One at a time.
 class InterruptGuard {
  public:
-  InterruptGuard();
+  enum class Second { kEndsProgram, kIsIgnored };
+
+  explicit InterruptGuard(Second second = Second::kEndsProgram);
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
   bool interrupted() const;
+  // Forgets the last Ctrl-C: it has been dealt with.
+  void reset();
 };
 
 struct Interrupted {};

@@ -6,8 +6,10 @@
 #include <new>
 #include <sstream>
 
+#include "apps/cli/command_line.h"
 #include "apps/cli/commands.h"
 #include "apps/cli/console.h"
+#include "apps/cli/model_store.h"
 #include "base/error.h"
 
 namespace adze::cli {
@@ -35,6 +37,17 @@ void register_commands(CLI::App& app) {
 #undef ADZE_COMMAND
 }
 
+// Wherever a command takes a model, it takes a model's name too.
+void accept_model_names(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    for (const char* name : kModelOptions) {
+      if (CLI::Option* option = command->get_option_no_throw(name)) {
+        option->transform([](const std::string& argument) { return resolve_model(argument); }, "");
+      }
+    }
+  }
+}
+
 // Wrong usage, or --help and --version, which CLI11 reports in the same way.
 int report_parse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
@@ -50,7 +63,7 @@ int report_parse(const CLI::App& app, const CLI::ParseError& error) {
 // What the command was given to work on, for errors that do not know it.
 std::string input_of(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
-    for (const char* name : {"--model", "FILE"}) {
+    for (const char* name : kModelOptions) {
       const CLI::Option* option = command->get_option_no_throw(name);
       if (option != nullptr && option->count() > 0)
         return printable(option->results().back()) + ": ";
@@ -64,6 +77,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "adze " ADZE_VERSION, "Print the version and leave");
   app.require_subcommand(0, 1);
   register_commands(app);
+  accept_model_names(app);
   app.footer(kFooter);
   try {
     app.parse(argc, argv);

@@ -19,23 +19,23 @@ std::optional<std::string> spelling(const text::Vocabulary& vocabulary,
 
 }  // namespace
 
-std::vector<int32_t> chat_tokens(const LoadedModel& model, std::string_view system,
-                                 std::string_view user) {
+std::vector<int32_t> chat_tokens(const LoadedModel& model, std::span<const ChatMessage> messages) {
   const checkpoint::Checkpoint& checkpoint = model.checkpoint();
   if (checkpoint.chat_template.empty()) {
     throw_unsupported("{}: the model has no chat template; use --no-chat", checkpoint.path);
   }
   const auto chat = text::ChatTemplate::compile(checkpoint.chat_template, checkpoint.path);
-  auto messages = nlohmann::ordered_json::array();
-  if (!system.empty()) messages.push_back({{"role", "system"}, {"content", system}});
-  messages.push_back({{"role", "user"}, {"content", user}});
+  auto conversation = nlohmann::ordered_json::array();
+  for (const ChatMessage& message : messages) {
+    conversation.push_back({{"role", message.role}, {"content", message.content}});
+  }
 
   const text::Vocabulary& vocabulary = model.tokenizer().vocabulary();
   text::RenderOptions options;
   options.add_generation_prompt = true;
   options.bos_token = spelling(vocabulary, vocabulary.special().bos);
   options.eos_token = spelling(vocabulary, vocabulary.special().eos);
-  const text::RenderedPrompt prompt = chat.render(messages, options);
+  const text::RenderedPrompt prompt = chat.render(conversation, options);
   std::vector<text::ByteRange> written;
   for (const text::Span& span : prompt.spans) {
     if (span.from_input) written.push_back({span.begin, span.end});

@@ -2,17 +2,24 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "engine/loaded_model.h"
 
 namespace adze::engine {
 
-// A system message (unless empty) and a user's message through the model's chat template, ready for
-// the answer. What the user wrote stays text, even where it spells a control token. Throws
-// Error{kUnsupported} where the model has no template.
-std::vector<int32_t> chat_tokens(const LoadedModel& model, std::string_view system,
-                                 std::string_view user);
+struct ChatMessage {
+  std::string role;  // system, user or assistant; others where the model's template knows them
+  std::string content;
+};
+
+// A conversation through the model's chat template, ready for the assistant's next answer. What
+// the messages say stays text, even where it spells a control token. Templates render a message
+// the same way whatever comes after it, so an older conversation's tokens begin a newer one's.
+// Throws Error{kUnsupported} where the model has no template, and as ChatTemplate::render() does:
+// for roles in an order that the template refuses too.
+std::vector<int32_t> chat_tokens(const LoadedModel& model, std::span<const ChatMessage> messages);
 
 }  // namespace adze::engine
