@@ -144,9 +144,11 @@ class Chat {
     std::string text =
         fmt::format("conversation {} of {} tokens", tokens, model_.plan().options().max_context);
     if (last_) {
-      text += fmt::format(" · last prompt {} tokens, {}/s · last answer {} tokens, {}/s ({})",
-                          last_->prompt_tokens, shown(last_->prompt_rate()), last_->tokens.size(),
-                          shown(last_->decode_rate()), engine::finish_reason_name(last_->reason));
+      text += fmt::format(
+          " · last prompt {} tokens, {} of them reused, {}/s · last answer {} tokens, {}/s ({})",
+          last_->prompt_tokens, last_->reused_tokens, shown(last_->prompt_rate()),
+          last_->tokens.size(), shown(last_->decode_rate()),
+          engine::finish_reason_name(last_->reason));
     }
     notice(text +
            fmt::format(" · peak memory {} MiB", shown(engine::peak_resident_bytes(), 1 << 20, 0)));

@@ -58,7 +58,10 @@ Tokenizer Model::tokenizer() const { return Tokenizer(state_); }
 int32_t Model::context() const { return state_->loaded.plan().options().max_context; }
 
 std::vector<int32_t> Model::chat_tokens(std::string_view system, std::string_view user) const {
-  return engine::chat_tokens(state_->loaded, system, user);
+  std::vector<engine::ChatMessage> messages;
+  if (!system.empty()) messages.push_back({"system", std::string(system)});
+  messages.push_back({"user", std::string(user)});
+  return engine::chat_tokens(state_->loaded, messages);
 }
 
 Tokenizer::Tokenizer(std::shared_ptr<const internal::ModelState> state)
