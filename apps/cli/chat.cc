@@ -145,7 +145,7 @@ class Chat {
         fmt::format("conversation {} of {} tokens", tokens, model_.plan().options().max_context);
     if (last_) {
       text += fmt::format(
-          " · last prompt {} tokens, {} of them cached, {}/s · last answer {} tokens, {}/s ({})",
+          " · last prompt {} tokens, {} of them reused, {}/s · last answer {} tokens, {}/s ({})",
           last_->prompt_tokens, last_->reused_tokens, shown(last_->prompt_rate()),
           last_->tokens.size(), shown(last_->decode_rate()),
           engine::finish_reason_name(last_->reason));

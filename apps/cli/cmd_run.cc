@@ -239,12 +239,6 @@ void run(Arguments& arguments) {
   answer(engine, model, arguments, load_seconds, std::move(request));
 }
 
-const CLI::Validator kNotEmpty(
-    [](const std::string& text) {
-      return text.empty() ? std::string("an empty text is no value") : std::string();
-    },
-    "");
-
 void add_request_options(CLI::App& command, Arguments& arguments) {
   command
       .add_option("-n,--max-tokens", arguments.request.max_tokens,

@@ -8,23 +8,16 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 
 namespace adze::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json parse(const std::string& text, const std::string& file) {
-  try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    // The library's text names itself, a line and what it expected; the offset is enough.
-    throw_invalid("{}: offset {}: not JSON", file, error.byte);
-  }
-}
+// A conversation is text that people typed and read.
+constexpr uint64_t kMaxFileBytes = 64u << 20;
 
 // The fields of `object`, all of `names` and nothing else.
-void check_fields(const Json& object, std::initializer_list<std::string_view> names,
+void check_fields(const nlohmann::json& object, std::initializer_list<std::string_view> names,
                   const std::string& where) {
   if (!object.is_object()) throw_invalid("{}: not an object", where);
   for (const std::string_view name : names) {
@@ -37,7 +30,7 @@ void check_fields(const Json& object, std::initializer_list<std::string_view> na
   }
 }
 
-std::string text_field(const Json& object, const char* name, const std::string& where) {
+std::string text_field(const nlohmann::json& object, const char* name, const std::string& where) {
   if (!object[name].is_string()) throw_invalid("{}.{}: not a string", where, name);
   return object[name].get<std::string>();
 }
@@ -45,22 +38,22 @@ std::string text_field(const Json& object, const char* name, const std::string& 
 }  // namespace
 
 void save_conversation(const std::filesystem::path& path, const Conversation& conversation) {
-  Json messages = Json::array();
+  auto messages = nlohmann::ordered_json::array();
   for (const engine::ChatMessage& message : conversation) {
     messages.push_back({{"role", message.role}, {"content", message.content}});
   }
   AtomicFileWriter file(path);
-  file.write(Json{{"messages", std::move(messages)}}.dump(2) + "\n");
+  file.write(nlohmann::ordered_json{{"messages", std::move(messages)}}.dump(2) + "\n");
   file.commit();
 }
 
 Conversation load_conversation(const std::filesystem::path& path) {
   const std::string file = printable(path.string(), kMaxPathBytes);
-  const Json json = parse(read_text_file(path), file);
+  const nlohmann::json json = read_json_file(path, kMaxFileBytes);
   check_fields(json, {"messages"}, file);
   if (!json["messages"].is_array()) throw_invalid("{}: messages: not an array", file);
   Conversation conversation;
-  for (const Json& entry : json["messages"]) {
+  for (const nlohmann::json& entry : json["messages"]) {
     const std::string where = fmt::format("{}: messages[{}]", file, conversation.size());
     check_fields(entry, {"role", "content"}, where);
     engine::ChatMessage message = {text_field(entry, "role", where),

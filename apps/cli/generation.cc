@@ -19,7 +19,9 @@ std::optional<double> rate(size_t tokens, double seconds) {
 
 }  // namespace
 
-std::optional<double> Outcome::prompt_rate() const { return rate(prompt_tokens - reused_tokens, prompt_seconds); }
+std::optional<double> Outcome::prompt_rate() const {
+  return rate(prompt_tokens - reused_tokens, prompt_seconds);
+}
 
 std::optional<double> Outcome::decode_rate() const {
   return rate(tokens.empty() ? 0 : tokens.size() - 1, decode_seconds);
@@ -67,14 +69,14 @@ Outcome generate(engine::Engine& engine, const engine::LoadedModel& model, engin
     error = why;
     take(text);
   };
-  const int64_t reused = engine.reused_tokens();
+  const int64_t reused_before = engine.reused_tokens();
   const engine::RequestId id = engine.submit(std::move(request), std::move(listener));
   do {
     if (guard.interrupted() || not_shown) engine.cancel(id);
   } while (engine.step());
   if (outcome.tokens.empty()) outcome.prompt_seconds = elapsed();
   outcome.decode_seconds = elapsed() - outcome.prompt_seconds;
-  outcome.reused_tokens = static_cast<size_t>(engine.reused_tokens() - reused);
+  outcome.reused_tokens = static_cast<size_t>(engine.reused_tokens() - reused_before);
   if (not_shown) std::rethrow_exception(not_shown);
   if (outcome.reason == engine::FinishReason::kError) {
     throw_internal("{}: {}", model.checkpoint().path, error);

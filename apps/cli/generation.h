@@ -19,12 +19,12 @@ struct Outcome {
   std::vector<engine::LogProbabilities> log_probabilities;  // of each token, where asked for
   engine::FinishReason reason = engine::FinishReason::kStop;
   size_t prompt_tokens = 0;
-  size_t reused_tokens = 0;  // of the prompt: they were in the cache
+  size_t reused_tokens = 0;  // of the prompt: were in the cache and needed no computing
   double prompt_seconds = 0;
   double decode_seconds = 0;
   std::optional<double> time_to_first_token;  // seconds since the program began
 
-  // Tokens per second, where there was anything to measure; of the prompt, those computed.
+  // Tokens computed per second, where there was anything to measure.
   std::optional<double> prompt_rate() const;
   std::optional<double> decode_rate() const;
 };

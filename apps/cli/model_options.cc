@@ -69,8 +69,9 @@ std::vector<int32_t> parse_token_ids(std::string_view data, std::string_view sou
 
 void add_model_options(CLI::App& command, ModelArguments& a) {
   command
-      .add_option("-m,--model", a.path,
-                  "The model: a .gguf file, a Hugging Face folder, or a name that `adze models` lists")
+      .add_option(
+          "-m,--model", a.path,
+          "The model: a .gguf file, a Hugging Face folder, or a name that `adze models` lists")
       ->required();
   command.add_option("--threads", a.threads, "Threads; 0: one per CPU")
       ->transform(kWholeNumber)

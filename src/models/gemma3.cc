@@ -30,7 +30,8 @@ graph::Graph build_gemma3(const ModelConfig& config, const graph::WeightSource& 
       builder.graph().add_input("tokens", ElementType::kI32, {{Axis::kTokens, kSymbolic}});
   const ValueId embedded =
       builder.apply("embedding", "embedding", {tokens}, {tensor("token_embedding")});
-  const ValueId scale = builder.constant("embedding.scale", std::sqrt(static_cast<double>(config.hidden)));
+  const ValueId scale =
+      builder.constant("embedding.scale", std::sqrt(static_cast<double>(config.hidden)));
   ValueId x = builder.apply("multiply", "embedding.scaled", {embedded, scale});
   for (int32_t layer = 0; layer < config.layers; ++layer) {
     const std::string attention = "layers." + std::to_string(layer) + ".attention";

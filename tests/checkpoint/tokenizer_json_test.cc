@@ -189,7 +189,7 @@ TEST(TokenizerJson, SurvivesWhatIsNotJson) {
     EXPECT_THAT(refusal(good.substr(0, length), ErrorKind::kInvalidInput), HasSubstr("not JSON"));
   }
   const std::string deep = std::string(100'000, '[');
-  EXPECT_THAT(refusal(deep, ErrorKind::kInvalidInput), HasSubstr("nested more than"));
+  EXPECT_THAT(refusal(deep, ErrorKind::kInvalidInput), HasSubstr("nested deeper than"));
   EXPECT_THAT(refusal("[]", ErrorKind::kInvalidInput), HasSubstr("is not an object"));
   EXPECT_THAT(refusal("{}", ErrorKind::kUnsupported), HasSubstr("neither byte-level"));
   EXPECT_THAT(refusal("{\"normalizer\": \"\xff\"}", ErrorKind::kInvalidInput),
