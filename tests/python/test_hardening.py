@@ -210,7 +210,8 @@ metadata("an architecture of control characters", LOAD, "general.architecture", 
          "ll\\x1b[31m\\x0aa\\xff")
 metadata("scaled rotary embeddings", LOAD, "llama.rope.scaling.type", STRING, "yarn\n", "yarn\\x0a")
 for key in ("rope.scaling.factor", "rope.scale_linear"):  # linear scaling, where no type is named
-    metadata(key, LOAD, "llama." + key, FLOAT32, 4.0, "llama." + key)
+    for number in (float("nan"), float("inf"), -2.0):
+        metadata(f"{key} {number}", LOAD, "llama." + key, FLOAT32, number, "llama." + key)
 metadata("a scaled attention", LOAD, "llama.rope.scaling.attn_factor", FLOAT32, 2.0)
 metadata("attention to what follows", LOAD, "llama.attention.causal", BOOL, False)
 metadata("values of another width", LOAD, "llama.attention.value_length", UINT32, 8)

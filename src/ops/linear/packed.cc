@@ -25,15 +25,24 @@ struct PackedBlock {
   const PackedFormat& format;
   std::byte* bytes;
 
-  // Code of `channel` at column `k` of the block, as stored.
-  void set_code(int channel, int k, int code) const {
-    if (format.family == WeightFamily::kBits8) {
-      bytes[k / 4 * kLine + 4 * channel + k % 4] = static_cast<std::byte>(code + 128);
-      return;
+  // Four codes of `channel` from column `k` of the block on; `k` is a multiple of 4.
+  void set_codes(int channel, int k, const int16_t* codes) const {
+    const int offset = format.family == WeightFamily::kBits8 ? 128 : format.code_offset;
+    uint32_t four = 0;
+    for (int i = 0; i < 4; ++i) {
+      four |= static_cast<uint32_t>((codes[i] + offset) & 255) << (8 * i);
     }
-    const int quad = k % 32 / 4;
-    std::byte& pair = bytes[k / 32 * 256 + quad % 4 * kLine + 4 * channel + k % 4];
-    pair |= static_cast<std::byte>((code + format.code_offset) << (quad / 4 * 4));
+    std::byte* line = bytes + 4 * channel;
+    if (format.family == WeightFamily::kBits8) {
+      line += k / 4 * kLine;
+    } else {
+      const int quad = k % 32 / 4;
+      line += k / 32 * 256 + quad % 4 * kLine;
+      uint32_t other;  // the nibbles of the line's other quad
+      std::memcpy(&other, line, 4);
+      four = other | four << (quad / 4 * 4);
+    }
+    std::memcpy(line, &four, 4);
   }
 
   void set_scale(int channel, int group, float scale, float minimum) const {
@@ -103,11 +112,11 @@ void pack_quantized_row(const PackedFormat& format, int64_t columns, const std::
   BlockParts parts;
   for (int64_t k = 0; k < columns; k += elements, row += type.block_bytes) {
     split_block(format.source, row, parts);
-    for (int i = 0; i < elements; ++i) {
+    for (int i = 0; i < elements; i += 4) {
       const PackedBlock block{
           format, panel + static_cast<size_t>((k + i) / format.block_k) * format.block_bytes};
       const int within = static_cast<int>((k + i) % format.block_k);
-      block.set_code(channel, within, parts.codes[i]);
+      block.set_codes(channel, within, parts.codes + i);
       if (format.family != WeightFamily::kBits4K && i % format.group == 0) {
         const int g = i / format.group;
         block.set_scale(channel, within / format.group, parts.scale[g], parts.minimum[g]);
