@@ -9,6 +9,7 @@
 #include <clocale>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cwchar>
 #include <string_view>
 
@@ -64,6 +65,13 @@ struct LineEditor::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
+  // Asks the terminal to mark where a paste begins and ends, where it knows escape sequences.
+  void mark_pastes(bool on) const {
+    const char* terminal = std::getenv("TERM");
+    const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
+    if (!dumb) std::fputs(on ? "\033[?2004h" : "\033[?2004l", screen);
+    std::fflush(screen);
+  }
   // Waits until there is something to read. False: Ctrl-C.
   bool wait_for_key();
   int read_key(wchar_t* key);
@@ -176,13 +184,12 @@ LineEditor::Input LineEditor::read(const std::string& prompt) {
   State& state = *state_;
   state.prompt = prompt;
   state.guard.reset();
-  std::fputs("\033[?2004h", state.screen);  // pastes are to be marked
-  std::fflush(state.screen);
+  state.mark_pastes(true);
   int length = 0;
   const char* line = el_gets(state.editor, &length);
   const bool interrupted = state.guard.interrupted();
-  std::fputs(line == nullptr ? "\033[?2004l\n" : "\033[?2004l", state.screen);
-  std::fflush(state.screen);
+  if (line == nullptr) std::fputs("\n", state.screen);
+  state.mark_pastes(false);
   if (interrupted) {
     state.guard.reset();
     return {Event::kInterrupted, std::move(state.abandoned)};
