@@ -28,6 +28,7 @@ std::string quoted(const std::string& text, const char* quote = "'\\''") {
 
 std::vector<std::string> words(const CommandText& command) {
   std::vector<std::string> all;
+  all.reserve(command.commands.size() + 2 * command.options.size());
   for (const CommandText& within : command.commands) all.push_back(within.path.back());
   for (const OptionText& option : command.options) {
     if (!option.positional) all.insert(all.end(), option.names.begin(), option.names.end());
@@ -58,8 +59,9 @@ std::string bash(const CommandText& program) {
     for (const OptionText& option : command->options) {
       if (option.value.empty()) continue;
       std::vector<std::string> patterns;
+      patterns.reserve(option.names.size());
       for (const std::string& spelling : option.names) {
-        patterns.push_back(quoted(name + ":" + spelling));
+        patterns.push_back(quoted(fmt::format("{}:{}", name, spelling)));
       }
       value_cases += fmt::format("    {}) words={} files={} ;;\n", fmt::join(patterns, "|"),
                                  quoted(fmt::format("{}", fmt::join(values(option), " "))),
@@ -156,11 +158,12 @@ std::string fish(const CommandText& program) {
     out += fmt::format("complete -c adze -n {} {}\n", quoted(condition, "\\'"), rest);
   };
   for (const CommandText* command : flatten(program)) {
-    std::string condition = "__fish_use_subcommand";
-    for (size_t i = 0; i < command->path.size(); ++i) {
-      condition =
-          (i == 0 ? "" : condition + "; and ") + "__fish_seen_subcommand_from " + command->path[i];
+    std::string condition;
+    for (const std::string& name : command->path) {
+      condition += condition.empty() ? "" : "; and ";
+      condition += "__fish_seen_subcommand_from " + name;
     }
+    if (condition.empty()) condition = "__fish_use_subcommand";
     for (const CommandText& within : command->commands) {
       line(condition,
            fmt::format("-f -a {} -d {}", within.path.back(), quoted(within.description, "\\'")));

@@ -177,6 +177,7 @@ std::span<const NamedModel> named_models() { return kModels; }
 
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
+  names.reserve(kModels.size());
   for (const NamedModel& model : kModels) names.emplace_back(model.name);
   return names;
 }
