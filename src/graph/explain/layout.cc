@@ -257,8 +257,27 @@ class LayeredLayout {
       wanted.push_back(count == 0 ? item.x : sum / count);
       apart.push_back(i == 0 ? 0 : (items_[rank[i - 1]].width + item.width) / 2 + kNodeGap);
     }
+    const auto is_node = [&](size_t item) { return items_[item].height > 0; };
+    const auto only = std::find_if(rank.begin(), rank.end(), is_node);
+    if (only != rank.end() && std::none_of(only + 1, rank.end(), is_node)) {
+      place_beside(static_cast<size_t>(only - rank.begin()), rank, wanted, apart);
+      return;
+    }
     const std::vector<double> placed = separate(wanted, apart);
     for (size_t i = 0; i < rank.size(); ++i) items_[rank[i]].x = placed[i];
+  }
+
+  // A rank with one node: those are the picture's spine, one straight line. Edges that pass it make
+  // room.
+  void place_beside(size_t spine, const std::vector<size_t>& rank, std::span<const double> wanted,
+                    std::span<const double> apart) {
+    items_[rank[spine]].x = 0;
+    for (size_t i = spine; i-- > 0;) {
+      items_[rank[i]].x = std::min(wanted[i], items_[rank[i + 1]].x - apart[i + 1]);
+    }
+    for (size_t i = spine + 1; i < rank.size(); ++i) {
+      items_[rank[i]].x = std::max(wanted[i], items_[rank[i - 1]].x + apart[i]);
+    }
   }
 
   void place_down() {
