@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
     request.tokens = tokens;
     request.token_count = count;
     request.temperature = 0;
-    if (argc == 4) request.max_tokens = atoi(argv[3]);
+    if (argc == 4) request.max_tokens = (int32_t)strtol(argv[3], NULL, 10);
     request.on_token = print_token;
     request.on_finish = print_finish;
     request.user = &failed;

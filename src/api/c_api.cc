@@ -229,7 +229,7 @@ static_assert(static_cast<int>(adze::FinishReason::kError) == ADZE_FINISH_ERROR)
 
 adze::Request request_of(const adze_request& given) {
   check_array(given.tokens, given.token_count, "tokens");
-  check_array(given.stop, given.stop_count, "stop");
+  check_array(static_cast<const void*>(given.stop), given.stop_count, "stop");
   adze::Request out;
   out.tokens.assign(given.tokens, given.tokens + given.token_count);
   out.sampling = sampling_of(given);

@@ -99,7 +99,7 @@ struct Box {
     width = text_width(node.op, kTitleSize, true) + 12 + text_width(drawable(node.name), kLineSize);
     for (const PictureLine& line : node.lines) {
       for (std::string& part : wrap(drawable(line.text))) {
-        if (line.kind == PictureLine::Kind::kOutput) part = "→ " + part;
+        if (line.kind == PictureLine::Kind::kOutput) part.insert(0, "→ ");
         width = std::max(
             width,
             text_width(part, line.kind == PictureLine::Kind::kKernel ? kSmallSize : kLineSize));
@@ -159,6 +159,7 @@ class SvgWriter {
       edges_.push_back({edge.from, edge.to, edge.next_layer || back});
     }
     std::vector<double> heads;
+    heads.reserve(picture_.sections.size());
     for (const PictureSection& section : picture_.sections) {
       heads.push_back(section.label.empty() ? 0 : kSectionHead);
     }
@@ -311,6 +312,7 @@ class SvgWriter {
   void write_legend() {
     panel_title("Operators");
     std::vector<Family> families;
+    families.reserve(picture_.nodes.size());
     for (const PictureNode& node : picture_.nodes) families.push_back(node.family);
     std::sort(families.begin(), families.end());
     families.erase(std::unique(families.begin(), families.end()), families.end());

@@ -109,7 +109,7 @@ std::string print_plain(Context& context, double number, const FormatSpec& spec)
   const int64_t precision = std::max<int64_t>(spec.precision, 1);
   if (number == 0) return precision > 1 ? "0.0" : "0e+00";
   const std::string scientific = print_float(context, number, {}, 'e', precision - 1);
-  const int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
+  const int64_t exponent = std::strtol(scientific.c_str() + scientific.find('e') + 1, nullptr, 10);
   std::string out = print_float(context, number, spec, 'g', precision);
   if (exponent < precision - 1 || exponent < -4) {
     return out.find_first_of(".e") == std::string::npos ? out + ".0" : out;
