@@ -46,6 +46,29 @@ TEST(ConsoleDeathTest, AGuardHoldsOffTheFirstCtrlCOnly) {
       testing::ExitedWithCode(130), "");
 }
 
+TEST(ConsoleDeathTest, APatientGuardHoldsOffEveryCtrlC) {
+  EXPECT_EXIT(
+      {
+        prepare_console();
+        InterruptGuard guard(InterruptGuard::Second::kIsIgnored);
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+        if (!guard.interrupted()) std::exit(1);
+        guard.reset();
+        if (guard.interrupted()) std::exit(2);
+        std::raise(SIGINT);
+        std::exit(guard.interrupted() ? 7 : 3);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(Console, TextForTerminalsHasNoControlCharacters) {
+  EXPECT_EQ(for_terminal("a\tb\nc \xc3\xa9 \xe2\x82\xac"), "a\tb\nc \xc3\xa9 \xe2\x82\xac");
+  // Escape, delete, and U+009B, which begins a sequence as escape and [ do.
+  EXPECT_EQ(for_terminal("\033[2J\x7f\xc2\x9b"), "\xef\xbf\xbd[2J\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(for_terminal("\xc2\xa0"), "\xc2\xa0");
+}
+
 TEST(ConsoleDeathTest, ClosedStandardStreamsDoNotNameTheNextFile) {
   EXPECT_EXIT(
       {

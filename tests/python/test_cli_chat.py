@@ -119,7 +119,6 @@ def test_ctrl_c_stops_an_answer_and_not_the_program(tmp_path):
         chat.child.expect("\r\n")
         chat.child.expect(r"\w\w\w")
         chat.child.sendintr()
-        chat.child.sendintr()  # somebody impatient
         chat.child.expect("Stopped")
         chat.child.expect(PROMPT)
         messages = chat.messages()
