@@ -118,6 +118,7 @@ void Engine::cancel(RequestId id) {
 }
 
 void Engine::admit() {
+  running_.reserve(running_.size() + waiting_.size());  // what has its blocks gets its place
   // Cancelled ones take no place and no blocks: finish_done() ends them.
   for (auto& sequence : waiting_) {
     if (sequence->cancelled) running_.push_back(std::move(sequence));
@@ -221,6 +222,7 @@ void Engine::accept(Sequence& sequence, std::span<const float> logits) {
 void Engine::finish_done() {
   // All state is in order before any listener hears of it: listeners may submit and cancel.
   std::vector<std::unique_ptr<Sequence>> done;
+  done.reserve(running_.size());
   for (auto& sequence : running_) {
     if (sequence->cancelled && !sequence->finished) sequence->finished = FinishReason::kCancelled;
     if (sequence->finished) done.push_back(std::move(sequence));

@@ -26,7 +26,11 @@ BlockPool::BlockPool(size_t block_bytes, int32_t blocks, OnEvict on_evict)
       on_evict_(std::move(on_evict)),
       memory_(all_bytes(block_bytes, blocks)),
       states_(static_cast<size_t>(blocks)) {
-  free_.reserve(states_.size());  // so that releasing never asks for memory
+  // So that releasing never asks for memory.
+  free_.reserve(states_.size());
+  for (int32_t i = 0; i < blocks; ++i) {
+    states_[static_cast<size_t>(i)].place = others_.insert(others_.end(), i);
+  }
 }
 
 size_t BlockPool::index(const std::byte* block) const {
@@ -49,7 +53,7 @@ std::byte* BlockPool::allocate() {
     zeroed = true;
   } else if (!unowned_.empty()) {
     chosen = unowned_.front();
-    unowned_.pop_front();
+    others_.splice(others_.end(), unowned_, unowned_.begin());
     states_[static_cast<size_t>(chosen)].kept = false;
     if (on_evict_) on_evict_(block(chosen));
   } else {
@@ -65,7 +69,7 @@ void BlockPool::retain(std::byte* block) {
   State& state = states_[index(block)];
   if (state.owners == 0) {
     if (!state.kept) throw_internal("cache: a free block cannot be retained");
-    unowned_.erase(state.place);
+    others_.splice(others_.end(), unowned_, state.place);
     ++owned_;
   }
   ++state.owners;
@@ -78,7 +82,7 @@ void BlockPool::release(std::byte* block) {
   if (--state.owners > 0) return;
   --owned_;
   if (state.kept) {
-    state.place = unowned_.insert(unowned_.end(), static_cast<int32_t>(which));
+    unowned_.splice(unowned_.end(), others_, state.place);
   } else {
     free_.push_back(static_cast<int32_t>(which));
   }

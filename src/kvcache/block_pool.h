@@ -29,7 +29,7 @@ class BlockPool {
   std::byte* allocate();
   // One owner more; of a kept block perhaps the first.
   void retain(std::byte* block);
-  // One owner less.
+  // One owner less. Throws nothing but Error{kInternal}, for it asks for no memory.
   void release(std::byte* block);
   // From now on the block outlives its owners. It has one.
   void keep(std::byte* block);
@@ -44,7 +44,7 @@ class BlockPool {
   struct State {
     int32_t owners = 0;
     bool kept = false;
-    std::list<int32_t>::iterator place;  // in unowned_, where it is kept and has no owner
+    std::list<int32_t>::iterator place;  // in unowned_ where it is kept and has no owner
   };
 
   size_t index(const std::byte* block) const;
@@ -61,6 +61,7 @@ class BlockPool {
   int32_t fresh_ = 0;           // blocks from here on were never given out: still zero
   std::vector<int32_t> free_;   // released ones, last released on top
   std::list<int32_t> unowned_;  // kept ones without owners, first released first
+  std::list<int32_t> others_;   // the rest: places go between the two lists and are never made anew
 };
 
 }  // namespace adze::kvcache

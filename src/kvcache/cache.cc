@@ -1,6 +1,7 @@
 #include "kvcache/cache.h"
 
 #include <algorithm>
+#include <new>
 
 namespace adze::kvcache {
 namespace {
@@ -45,6 +46,9 @@ int32_t SequenceBlocks::first_needed(size_t group, int64_t position) const {
 std::vector<PrefixIndex::Node*> SequenceBlocks::find_prefix(std::span<const int32_t> prompt) {
   const auto block = static_cast<size_t>(cache_->block_tokens_);
   std::vector<PrefixIndex::Node*> nodes;
+  size_t usable = 0;
+  std::vector<size_t> unbroken(
+      tables_.size());  // by group: how many of the last nodes have a block
   PrefixIndex::NodeId parent = PrefixIndex::kBeginning;
   for (size_t i = 0; (i + 1) * block < prompt.size(); ++i) {
     PrefixIndex::Node* node =
@@ -52,18 +56,16 @@ std::vector<PrefixIndex::Node*> SequenceBlocks::find_prefix(std::span<const int3
     if (node == nullptr) break;
     nodes.push_back(node);
     parent = node->id;
-  }
-  const auto complete = [&](size_t count) {
+    bool complete = true;
     for (size_t group = 0; group < tables_.size(); ++group) {
+      unbroken[group] = node->blocks[group] == nullptr ? 0 : unbroken[group] + 1;
       const auto first =
-          static_cast<size_t>(first_needed(group, static_cast<int64_t>(count * block)));
-      for (size_t i = first; i < count; ++i) {
-        if (nodes[i]->blocks[group] == nullptr) return false;
-      }
+          static_cast<size_t>(first_needed(group, static_cast<int64_t>(nodes.size() * block)));
+      complete = complete && unbroken[group] + first >= nodes.size();
     }
-    return true;
-  };
-  while (!nodes.empty() && !complete(nodes.size())) nodes.pop_back();
+    if (complete) usable = nodes.size();
+  }
+  nodes.resize(usable);
   return nodes;
 }
 
@@ -87,6 +89,8 @@ std::optional<int32_t> SequenceBlocks::admit(std::span<const int32_t> prompt, in
     }
     if (cache_->promised_[group] + demand > pool.available()) return std::nullopt;
   }
+  // From here on nothing asks for memory: what is taken is also accounted for.
+  for (std::vector<std::byte*>& table : tables_) table.reserve(prefix.size());
   quota_ = std::move(quota);
   for (size_t group = 0; group < tables_.size(); ++group) {
     cache_->promised_[group] += quota_[group];
@@ -129,8 +133,8 @@ void SequenceBlocks::share_full_blocks(std::span<const int32_t> tokens) {
     for (size_t group = 0; group < tables_.size(); ++group) {
       std::byte* held = tables_[group][i];
       if (held == nullptr || node->blocks[group] != nullptr) continue;
-      cache_->pools_[group].keep(held);
       cache_->index_.set_block(*node, group, held);
+      cache_->pools_[group].keep(held);
     }
     last_ = node->id;
     ++shared_;
@@ -150,7 +154,11 @@ void SequenceBlocks::pass_window(int64_t position) {
 }
 
 void SequenceBlocks::computed(std::span<const int32_t> tokens) {
-  share_full_blocks(tokens);
+  try {
+    share_full_blocks(tokens);
+  } catch (const std::bad_alloc&) {
+    sharing_ = false;  // others compute it again; this sequence goes on
+  }
   pass_window(static_cast<int64_t>(tokens.size()));
 }
 

@@ -67,7 +67,8 @@ class SequenceBlocks {
   // Sets aside all that a sequence with this prompt needs to grow to `most_tokens`, at most `rows`
   // of them in one batch, so that extend() never fails; the blocks of the longest beginning of the
   // prompt that was computed under the same salt are taken over. At least one token is left to
-  // compute. Returns how many tokens need no computing, or nothing where there is no room now.
+  // compute. Returns how many tokens need no computing, or nothing where there is no room now;
+  // then, and where memory is short (std::bad_alloc), it holds nothing.
   std::optional<int32_t> admit(std::span<const int32_t> prompt, int64_t most_tokens, int32_t rows,
                                std::string_view salt);
   // Blocks for positions below `tokens`.

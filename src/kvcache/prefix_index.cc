@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 namespace adze::kvcache {
 
@@ -36,13 +37,14 @@ PrefixIndex::Node* PrefixIndex::find(NodeId parent, std::span<const int32_t> tok
 
 PrefixIndex::Node* PrefixIndex::add(NodeId parent, std::span<const int32_t> tokens,
                                     std::string_view salt) {
-  const auto [place, added] = nodes_.try_emplace(key_of(parent, tokens, salt));
+  auto node = std::make_unique<Node>(Node{next_id_,
+                                          parent,
+                                          std::string(salt),
+                                          {tokens.begin(), tokens.end()},
+                                          std::vector<std::byte*>(groups_)});
+  const auto [place, added] = nodes_.try_emplace(key_of(parent, tokens, salt), std::move(node));
   if (!added) return nullptr;
-  place->second = std::make_unique<Node>(Node{next_id_++,
-                                              parent,
-                                              std::string(salt),
-                                              {tokens.begin(), tokens.end()},
-                                              std::vector<std::byte*>(groups_)});
+  ++next_id_;
   return place->second.get();
 }
 

@@ -32,14 +32,13 @@ class PrefixIndex {
 
   // The node of `tokens` behind `parent`; null where there is none. Valid until it is forgotten.
   Node* find(NodeId parent, std::span<const int32_t> tokens, std::string_view salt);
-  // Adds it, without blocks. Null where the hash is taken by other tokens.
+  // Adds it, without blocks. Null where the hash is taken by other tokens. Where memory is short
+  // (std::bad_alloc) nothing has changed, here as in set_block().
   Node* add(NodeId parent, std::span<const int32_t> tokens, std::string_view salt);
   // `block` holds the node's tokens for a group that has none.
   void set_block(Node& node, size_t group, std::byte* block);
   // The block holds them no longer; a node without blocks is forgotten.
   void forget(std::byte* block);
-
-  size_t size() const { return nodes_.size(); }
 
  private:
   struct Place {

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <new>
 #include <optional>
 #include <random>
 #include <string>
@@ -17,8 +16,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/gguf/file.h"
-#include "tests/formats/counted_allocations.h"
 #include "tests/formats/gguf_bytes.h"
+#include "tests/formats/hostile_file.h"
 
 namespace adze::gguf {
 namespace {
@@ -30,9 +29,6 @@ using testing::ThrowsMessage;
 using Kind = Field::Kind;
 
 constexpr const char* kName = "hostile.gguf";
-
-// What parsing may cost: a few times the file, and the small things of any file.
-size_t allowance(size_t file_size) { return 8 * file_size + (64 << 10); }
 
 // Touches everything that a File hands out.
 void read_everything(const File& file) {
@@ -56,31 +52,8 @@ void read_everything(const File& file) {
   }
 }
 
-// The error, or nothing where the bytes are a valid file. Checks what holds for all.
 std::optional<Error> parse_error(const std::string& bytes) {
-  std::optional<Error> error;
-  auto input = memory_input(kName, std::as_bytes(std::span(bytes)));
-  g_allocations = {};
-  g_allocations.counting = true;
-  try {
-    const File file = File::parse(std::move(input));
-    g_allocations.counting = false;
-    read_everything(file);
-  } catch (const Error& caught) {
-    g_allocations.counting = false;
-    error = caught;
-  } catch (...) {
-    g_allocations.counting = false;
-    throw;  // the test fails
-  }
-  EXPECT_LE(g_allocations.peak, allowance(bytes.size()));
-  if (error) {
-    const std::string message = error->what();
-    EXPECT_THAT(message, AllOf(HasSubstr(kName), Not(HasSubstr("\n"))));
-    EXPECT_LT(message.size(), 400u);
-    EXPECT_NE(error->kind(), ErrorKind::kInternal) << message;
-  }
-  return error;
+  return adze::parse_error<File>(kName, bytes, read_everything);
 }
 
 // Metadata of every kind and three tensors.
@@ -376,42 +349,8 @@ TEST(GgufHardening, LargeArraysCostLittleMoreThanTheirBytes) {
 }
 
 TEST(GgufHardening, AFailedAllocationIsReportedAndNothingLeaks) {
-  const GgufBytes file = small_file();
-  size_t failures = 0;
-  for (size_t n = 0;; ++n) {
-    auto input = memory_input(kName, std::as_bytes(std::span(file.bytes)));
-    g_allocations = {.counting = true, .left = n};
-    bool failed = false;
-    try {
-      (void)File::parse(std::move(input));
-    } catch (const std::bad_alloc&) {
-      failed = true;
-    }
-    g_allocations = {};
-    if (!failed) break;
-    ++failures;
-  }
-  EXPECT_GT(failures, 20u);
+  EXPECT_GT(failed_allocations<File>(kName, small_file().bytes), 20u);
 }
-
-// Fails its n-th read, as a disk does.
-class FailingInput final : public RandomAccessInput {
- public:
-  FailingInput(std::string bytes, int good_reads)
-      : bytes_(std::move(bytes)), good_reads_(good_reads) {}
-  uint64_t size() const override { return bytes_.size(); }
-  const std::string& name() const override { return name_; }
-  void read(uint64_t offset, std::span<std::byte> out) const override {
-    ASSERT_LE(offset + out.size(), bytes_.size());
-    if (good_reads_-- == 0) throw_unavailable("{}: offset {}: Input/output error", name_, offset);
-    if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
-  }
-
- private:
-  std::string name_ = kName;
-  std::string bytes_;
-  mutable int good_reads_;
-};
 
 TEST(GgufHardening, ReadErrorsAnywhere) {
   GgufBytes file;
@@ -420,19 +359,10 @@ TEST(GgufHardening, ReadErrorsAnywhere) {
   for (int i = 0; i < 60000; ++i) file.text("token", std::to_string(i));
   file.tensor("weight", {8}, 0, 0);
   file.finish(32);
-  int failures = 0;
-  for (int good = 0;; ++good) {
-    try {
-      const File parsed = File::parse(std::make_unique<FailingInput>(file.bytes, good));
-      std::vector<std::byte> data(32);
-      parsed.read(parsed.tensors()[0], 0, data);
-      break;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::kUnavailable);
-      EXPECT_THAT(error.what(), HasSubstr("Input/output error"));
-      ++failures;
-    }
-  }
+  const int failures = failed_reads<File>(kName, file.bytes, [](const File& parsed) {
+    std::vector<std::byte> data(32);
+    parsed.read(parsed.tensors()[0], 0, data);
+  });
   EXPECT_GE(failures, 4);  // the header's windows and the tensor
 }
 

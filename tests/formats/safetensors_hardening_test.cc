@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <new>
 #include <optional>
 #include <random>
 #include <string>
@@ -14,7 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/safetensors/file.h"
-#include "tests/formats/counted_allocations.h"
+#include "tests/formats/hostile_file.h"
 
 namespace adze::safetensors {
 namespace {
@@ -44,9 +43,6 @@ std::string file_bytes(const std::string& header, size_t data = kDataBytes) {
   return with_length(header.size(), header, data);
 }
 
-// What parsing may cost: a few times the file, and the small things of any file.
-size_t allowance(size_t file_size) { return 8 * file_size + (64 << 10); }
-
 void read_everything(const File& file) {
   for (const TensorInfo& tensor : file.tensors()) {
     EXPECT_EQ(tensor.elements() * tensor.type->bits, tensor.bytes * 8);
@@ -56,29 +52,8 @@ void read_everything(const File& file) {
   }
 }
 
-// The error, or nothing where the bytes are a valid file. Checks what holds for all.
 std::optional<Error> parse_error(const std::string& bytes) {
-  std::optional<Error> error;
-  auto input = memory_input(kName, std::as_bytes(std::span(bytes)));
-  g_allocations = {.counting = true};
-  try {
-    const File file = File::parse(std::move(input));
-    g_allocations.counting = false;
-    read_everything(file);
-  } catch (const Error& caught) {
-    g_allocations.counting = false;
-    error = caught;
-  } catch (...) {
-    g_allocations.counting = false;
-    throw;  // the test fails
-  }
-  EXPECT_LE(g_allocations.peak, allowance(bytes.size()));
-  if (error) {
-    EXPECT_THAT(error->what(), AllOf(testing::StartsWith(kName), Not(HasSubstr("\n"))));
-    EXPECT_LT(std::strlen(error->what()), 400u);
-    EXPECT_NE(error->kind(), ErrorKind::kInternal) << error->what();
-  }
-  return error;
+  return adze::parse_error<File>(kName, bytes, read_everything);
 }
 
 std::string message(const std::string& header, size_t data = kDataBytes) {
@@ -324,56 +299,14 @@ TEST(SafetensorsHardening, ManyTensorsCostLittleMoreThanTheirText) {
 }
 
 TEST(SafetensorsHardening, AFailedAllocationIsReportedAndNothingLeaks) {
-  const std::string bytes = file_bytes(kHeader);
-  size_t failures = 0;
-  for (size_t n = 0;; ++n) {
-    auto input = memory_input(kName, std::as_bytes(std::span(bytes)));
-    g_allocations = {.counting = true, .left = n};
-    bool failed = false;
-    try {
-      (void)File::parse(std::move(input));
-    } catch (const std::bad_alloc&) {
-      failed = true;
-    }
-    g_allocations = {};
-    if (!failed) break;
-    ++failures;
-  }
-  EXPECT_GT(failures, 10u);
+  EXPECT_GT(failed_allocations<File>(kName, file_bytes(kHeader)), 10u);
 }
 
-// Fails its n-th read, as a disk does.
-class FailingInput final : public RandomAccessInput {
- public:
-  FailingInput(std::string bytes, int good_reads)
-      : bytes_(std::move(bytes)), good_reads_(good_reads) {}
-  uint64_t size() const override { return bytes_.size(); }
-  const std::string& name() const override { return name_; }
-  void read(uint64_t offset, std::span<std::byte> out) const override {
-    ASSERT_LE(offset + out.size(), bytes_.size());
-    if (good_reads_-- == 0) throw_unavailable("{}: offset {}: Input/output error", name_, offset);
-    if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
-  }
-
- private:
-  std::string name_ = kName;
-  std::string bytes_;
-  mutable int good_reads_;
-};
-
 TEST(SafetensorsHardening, ReadErrorsAnywhere) {
-  int failures = 0;
-  for (int good = 0;; ++good) {
-    try {
-      const File file = File::parse(std::make_unique<FailingInput>(file_bytes(kHeader), good));
-      std::vector<std::byte> data(64);
-      file.read(file.require_tensor("first"), 0, data);
-      break;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::kUnavailable);
-      ++failures;
-    }
-  }
+  const int failures = failed_reads<File>(kName, file_bytes(kHeader), [](const File& file) {
+    std::vector<std::byte> data(64);
+    file.read(file.require_tensor("first"), 0, data);
+  });
   EXPECT_EQ(failures, 3);  // the length, the text, the tensor
 }
 

@@ -8,12 +8,14 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "tests/base/counted_allocations.h"
 
 namespace adze::kvcache {
 namespace {
@@ -179,6 +181,61 @@ TEST(Cache, WhatIsSetAsideIsThereWhateverOthersDo) {
   for (size_t group = 0; group < 3; ++group) {
     EXPECT_EQ(cache.available(group), groups[group].blocks);
   }
+}
+
+// Whatever allocation fails, blocks and promises are accounted for, nobody sees what is not theirs,
+// and a sequence that was admitted goes on.
+TEST(Cache, MemoryMayBeShortAnywhere) {
+  const std::vector<int32_t> windows = {0, 6};
+  const std::array<GroupSpec, 2> groups = {GroupSpec{kBytes, 12, 0}, GroupSpec{kBytes, 10, 6}};
+  const FailedAllocations failed = fail_each_allocation([&] {
+    Cache cache(groups, kBlock);
+    for (int round = 0; round < 2; ++round) {
+      Runner first{cache, "", numbers(18)};
+      Runner second{cache, "", numbers(22)};
+      for (Runner* runner : {&first, &second}) {
+        const auto with_memory = [&](const auto& action) {
+          try {
+            action();
+          } catch (const std::bad_alloc&) {
+            action();
+          }
+        };
+        with_memory([&] {
+          const auto hit = runner->blocks->admit(runner->tokens, 22, 8, "");
+          ASSERT_TRUE(hit);
+          runner->computed = *hit;
+        });
+        while (runner->computed < static_cast<int32_t>(runner->tokens.size())) {
+          with_memory([&] { runner->run(windows, 1); });
+          if (testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+    for (size_t group = 0; group < groups.size(); ++group) {
+      ASSERT_EQ(cache.available(group), groups[group].blocks);
+    }
+    // Nothing is promised to anybody either: one sequence can have everything.
+    ASSERT_TRUE(SequenceBlocks(cache).admit(numbers(48), 48, 8, ""));
+  });
+  EXPECT_GT(failed.all, 50u);
+}
+
+// Where the window has lost its blocks, what others still have of the beginning is of no use.
+TEST(Cache, TheLongestUsableBeginningIsFound) {
+  const std::vector<int32_t> windows = {0, 6};
+  const std::array<GroupSpec, 2> groups = {GroupSpec{kBytes, 120, 0}, GroupSpec{kBytes, 12, 6}};
+  Cache cache(groups, kBlock);
+  Runner runner{cache, "", numbers(400)};
+  ASSERT_EQ(runner.blocks->admit(runner.tokens, 400, 4, ""), 0);
+  while (runner.computed < 400) runner.run(windows, 4);
+  runner.blocks->clear();
+  // The window's blocks were written over again and again: only the last are left.
+  Runner longer{cache, "", numbers(402)};
+  EXPECT_EQ(longer.blocks->admit(longer.tokens, 402, 4, ""), 400);
+  longer.blocks->clear();
+  Runner middle{cache, "", numbers(201)};
+  EXPECT_EQ(middle.blocks->admit(middle.tokens, 201, 4, ""), 0);
 }
 
 }  // namespace

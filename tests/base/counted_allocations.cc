@@ -1,4 +1,4 @@
-#include "tests/formats/counted_allocations.h"
+#include "tests/base/counted_allocations.h"
 
 #include <malloc.h>
 
@@ -9,6 +9,25 @@
 namespace adze {
 
 Allocations g_allocations;
+
+FailedAllocations fail_each_allocation(const std::function<void()>& body) {
+  FailedAllocations failed;
+  for (size_t n = 0;; ++n) {
+    g_allocations = {.counting = true, .left = n};
+    try {
+      body();
+    } catch (const std::bad_alloc&) {
+      ++failed.thrown;
+    } catch (...) {
+      g_allocations = {};
+      throw;
+    }
+    const bool one_failed = g_allocations.left > n;  // it is as good as endless from then on
+    g_allocations = {};
+    if (!one_failed) return failed;
+    ++failed.all;
+  }
+}
 
 }  // namespace adze
 
