@@ -1,6 +1,7 @@
 // How a family of models is stored in a file format.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "checkpoint/hf_config.h"
@@ -10,18 +11,20 @@
 
 namespace adze::checkpoint {
 
+// Where a model's weights are among a file's tensors; `file` is for messages.
+using NameWeights = NameTable (*)(const graph::WeightSource& tensors, const std::string& file,
+                                  const models::ModelConfig& config);
+
 struct GgufFamily {
   std::string_view architecture;  // general.architecture
   models::ModelConfig (*read_config)(const gguf::File& file);
-  NameTable (*name_weights)(const gguf::File& file, const models::ModelConfig& config);
+  NameWeights name_weights;
 };
 
 struct HfFamily {
   std::string_view architecture;  // the one in config.json's "architectures"
   models::ModelConfig (*read_config)(const HfConfig& config);
-  // `file` is for messages.
-  NameTable (*name_weights)(const graph::WeightSource& tensors, const std::string& file,
-                            const models::ModelConfig& config);
+  NameWeights name_weights;
 };
 
 // Called by static initializers of the files in this folder.

@@ -33,6 +33,8 @@ class GgufTensors final : public graph::WeightSource {
  public:
   explicit GgufTensors(gguf::File file) : file_(std::move(file)) {}
 
+  const gguf::File& file() const { return file_; }
+
   graph::WeightInfo info(const std::string& id) const override {
     const gguf::TensorInfo& tensor = file_.require_tensor(id);
     return {tensor.dtype, static_cast<int64_t>(tensor.rows()),
@@ -54,12 +56,13 @@ class GgufTensors final : public graph::WeightSource {
 RegisterGgufFamily::RegisterGgufFamily(const GgufFamily& family) { registry().push_back(family); }
 
 Checkpoint open_gguf(const std::filesystem::path& path) {
-  gguf::File file = gguf::File::open(path);
+  auto source = std::make_unique<GgufTensors>(gguf::File::open(path));
+  const gguf::File& file = source->file();
   const GgufFamily& family = find_family(file);
   Checkpoint checkpoint;
   checkpoint.path = file.name();
   checkpoint.config = family.read_config(file);
-  NameTable names = family.name_weights(file, checkpoint.config);
+  NameTable names = family.name_weights(*source, file.name(), checkpoint.config);
   std::vector<std::string> tensors;
   for (const gguf::TensorInfo& tensor : file.tensors()) {
     tensors.push_back(tensor.name);
@@ -68,8 +71,7 @@ Checkpoint open_gguf(const std::filesystem::path& path) {
   refuse_unused_tensors(tensors, names, file.name());
   checkpoint.chat_template = file.text("tokenizer.chat_template").value_or("");
   checkpoint.tokenizer = open_tokenizer(file);
-  checkpoint.weights = canonical_weights(
-      checkpoint.path, std::make_unique<GgufTensors>(std::move(file)), std::move(names));
+  checkpoint.weights = canonical_weights(checkpoint.path, std::move(source), std::move(names));
   return checkpoint;
 }
 

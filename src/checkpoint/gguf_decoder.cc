@@ -2,16 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
+#include "checkpoint/decoder_limits.h"
 
 namespace adze::checkpoint {
 namespace {
-
-constexpr int64_t kMaxLayers = 4096;
-constexpr int64_t kMaxWidth = int64_t{1} << 24;
 
 // Rows of the embedding table: one for each token.
 int32_t vocabulary(const gguf::File& file, const std::string& table) {
@@ -38,7 +35,7 @@ double rope_factor(const GgufKeys& keys) {
   }
   if (type && *type == "none") return 1;
   for (const char* name : {"rope.scaling.factor", "rope.scale_linear"}) {
-    if (file.real(keys.key(name)).value_or(0) != 0) return keys.positive(name);
+    if (file.real(keys.key(name)).value_or(0) != 0) return *keys.positive(name);
   }
   return 1;
 }
@@ -68,24 +65,15 @@ void read_heads(const GgufKeys& keys, models::ModelConfig& config) {
   config.kv_heads = keys.contains("attention.head_count_kv")
                         ? keys.per_layer("attention.head_count_kv", config.layers)
                         : config.heads;
-  for (size_t i = 0; i < config.heads.size(); ++i) {
-    if (config.heads[i] % config.kv_heads[i] != 0) {
-      throw_invalid("{}: {}: {} is not a multiple of {} key heads", file.name(),
-                    keys.key("attention.head_count"), config.heads[i], config.kv_heads[i]);
-    }
-  }
   config.head_dim = keys.contains("attention.key_length")
                         ? keys.count("attention.key_length", kMaxWidth)
                         : config.hidden / config.heads.front();
-  const int32_t most_heads = *std::max_element(config.heads.begin(), config.heads.end());
-  if (int64_t{most_heads} * config.head_dim > kMaxWidth) {
-    throw_invalid("{}: {}: {} heads of {} are more than {} in all", file.name(),
-                  keys.key("attention.head_count"), most_heads, config.head_dim, kMaxWidth);
-  }
+  check_heads(config, fmt::format("{}: {}", file.name(), keys.key("attention.head_count")),
+              fmt::format("{}: {}", file.name(), keys.key("attention.key_length")));
   config.rotary_dim = keys.contains("rope.dimension_count")
                           ? keys.count("rope.dimension_count", kMaxWidth)
                           : config.head_dim;
-  if (config.rotary_dim != config.head_dim || config.head_dim % 2 != 0) {
+  if (config.rotary_dim != config.head_dim) {
     throw_unsupported("{}: {}: {} of head dimension {}", file.name(),
                       keys.key("rope.dimension_count"), config.rotary_dim, config.head_dim);
   }
@@ -122,14 +110,18 @@ std::vector<int32_t> GgufKeys::per_layer(std::string_view name, int32_t layers) 
   return out;
 }
 
-double GgufKeys::positive(std::string_view name, double fallback) const {
-  const std::string full = key(name);
-  const double value =
-      fallback > 0 ? file_.real(full).value_or(fallback) : file_.require_real(full);
-  if (!(value > 0) || value > 1e30) {
-    throw_invalid("{}: {}: {} is not above 0 and at most 1e30", file_.name(), full, value);
+std::optional<double> GgufKeys::positive(std::string_view name) const {
+  const std::optional<double> value = file_.real(key(name));
+  if (value && (!(*value > 0) || *value > 1e30)) {
+    throw_invalid("{}: {}: {} is not above 0 and at most 1e30", file_.name(), key(name), *value);
   }
   return value;
+}
+
+double GgufKeys::require_positive(std::string_view name) const {
+  const std::optional<double> value = positive(name);
+  if (!value) file_.missing(key(name));
+  return *value;
 }
 
 models::ModelConfig read_decoder_config(const GgufKeys& keys) {
@@ -141,57 +133,17 @@ models::ModelConfig read_decoder_config(const GgufKeys& keys) {
   config.context_length = keys.count("context_length", std::numeric_limits<int32_t>::max());
   read_heads(keys, config);
   config.ffn = keys.per_layer("feed_forward_length", config.layers);
-  config.norm_epsilon = keys.positive("attention.layer_norm_rms_epsilon");
+  config.norm_epsilon = keys.require_positive("attention.layer_norm_rms_epsilon");
   const auto layers = static_cast<size_t>(config.layers);
-  config.rope.assign(
-      layers, {.theta = keys.positive("rope.freq_base", 10000.0), .factor = rope_factor(keys)});
+  constexpr double kTheta = 1e4;
+  config.rope.assign(layers, {.theta = keys.positive("rope.freq_base").value_or(kTheta),
+                              .factor = rope_factor(keys)});
   config.window.assign(layers, 0);
   config.query_scalar = config.head_dim;
   refuse_what_changes_answers(keys, config);
   config.vocabulary = vocabulary(file, "token_embd.weight");
   config.tied_output = file.find_tensor("output.weight") == nullptr;
   return config;
-}
-
-GgufNames::GgufNames(const gguf::File& file, const models::ModelConfig& config)
-    : file_(file), config_(config) {
-  add("token_embedding", "token_embd.weight", config.vocabulary, config.hidden);
-  if (!config.tied_output) add("output", "output.weight", config.vocabulary, config.hidden);
-  add("final_norm", "output_norm.weight", 1, config.hidden);
-  add_norms("attention.norm", "attn_norm.weight", config.hidden);
-  add_norms("mlp.norm", "ffn_norm.weight", config.hidden);
-  for (int32_t layer = 0; layer < config.layers; ++layer) {
-    const auto i = static_cast<size_t>(layer);
-    const std::string from = fmt::format("blk.{}.", layer);
-    const std::string attention = fmt::format("layers.{}.attention.", layer);
-    const std::string mlp = fmt::format("layers.{}.mlp.", layer);
-    const int64_t query_rows = int64_t{config.heads[i]} * config.head_dim;
-    const int64_t kv_rows = int64_t{config.kv_heads[i]} * config.head_dim;
-    add(attention + "query", from + "attn_q.weight", query_rows, config.hidden);
-    add(attention + "key", from + "attn_k.weight", kv_rows, config.hidden);
-    add(attention + "value", from + "attn_v.weight", kv_rows, config.hidden);
-    add(attention + "output", from + "attn_output.weight", config.hidden, query_rows);
-    add(mlp + "gate", from + "ffn_gate.weight", config.ffn[i], config.hidden);
-    add(mlp + "up", from + "ffn_up.weight", config.ffn[i], config.hidden);
-    add(mlp + "down", from + "ffn_down.weight", config.hidden, config.ffn[i]);
-  }
-}
-
-void GgufNames::add(std::string id, const std::string& tensor, int64_t rows, int64_t columns) {
-  const gguf::TensorInfo& info = file_.require_tensor(tensor);
-  if (info.rows() != static_cast<uint64_t>(rows) ||
-      info.columns() != static_cast<uint64_t>(columns)) {
-    throw_invalid("{}: tensor {}: {} × {}, expected {} × {}", file_.name(), tensor, info.rows(),
-                  info.columns(), rows, columns);
-  }
-  names_.emplace(std::move(id), graph::tensor(tensor));
-}
-
-void GgufNames::add_norms(std::string_view id, std::string_view tensor, int64_t columns) {
-  for (int32_t layer = 0; layer < config_.layers; ++layer) {
-    add(fmt::format("layers.{}.{}", layer, id), fmt::format("blk.{}.{}", layer, tensor), 1,
-        columns);
-  }
 }
 
 }  // namespace adze::checkpoint

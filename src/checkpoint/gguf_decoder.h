@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "checkpoint/family.h"
+#include "checkpoint/names.h"
 #include "formats/gguf/file.h"
 #include "models/model.h"
 
@@ -28,8 +30,9 @@ class GgufKeys {
   int32_t count(std::string_view name, int64_t limit) const;
   // One number for all layers, or an array with a number for each: pruned models have those.
   std::vector<int32_t> per_layer(std::string_view name, int32_t layers) const;
-  // Above 0 and at most 1e30; `fallback` where the key is absent, an error where that is 0.
-  double positive(std::string_view name, double fallback = 0) const;
+  // Above 0 and at most 1e30; absent where the key is.
+  std::optional<double> positive(std::string_view name) const;
+  double require_positive(std::string_view name) const;
 
  private:
   const gguf::File& file_;
@@ -41,23 +44,20 @@ class GgufKeys {
 // whose values have another width than their keys are refused with Error{kUnsupported}.
 models::ModelConfig read_decoder_config(const GgufKeys& keys);
 
-// The tensors that every decoder has, under their canonical ids; each must have the shape that
-// `config` says.
-class GgufNames {
- public:
-  GgufNames(const gguf::File& file, const models::ModelConfig& config);
-
-  // `tensor` [rows, columns] as `id`. Throws Error{kInvalidInput} where its shape is another.
-  void add(std::string id, const std::string& tensor, int64_t rows, int64_t columns);
-  // For layer i: blk.<i>.<tensor> as layers.<i>.<id>, for each layer.
-  void add_norms(std::string_view id, std::string_view tensor, int64_t columns);
-
-  NameTable take() { return std::move(names_); }
-
- private:
-  const gguf::File& file_;
-  const models::ModelConfig& config_;
-  NameTable names_;
+// The tensors that every decoder has under one name.
+inline constexpr WeightName kGgufDecoderNames[] = {
+    {"token_embedding", "token_embd.weight"},
+    {"output", "output.weight"},
+    {"final_norm", "output_norm.weight"},
+    {"layers.{}.attention.norm", "blk.{}.attn_norm.weight"},
+    {"layers.{}.attention.query", "blk.{}.attn_q.weight"},
+    {"layers.{}.attention.key", "blk.{}.attn_k.weight"},
+    {"layers.{}.attention.value", "blk.{}.attn_v.weight"},
+    {"layers.{}.attention.output", "blk.{}.attn_output.weight"},
+    {"layers.{}.mlp.norm", "blk.{}.ffn_norm.weight"},
+    {"layers.{}.mlp.gate", "blk.{}.ffn_gate.weight"},
+    {"layers.{}.mlp.up", "blk.{}.ffn_up.weight"},
+    {"layers.{}.mlp.down", "blk.{}.ffn_down.weight"},
 };
 
 }  // namespace adze::checkpoint

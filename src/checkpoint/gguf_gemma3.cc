@@ -2,10 +2,18 @@
 #include <limits>
 
 #include "base/error.h"
+#include "checkpoint/family.h"
 #include "checkpoint/gguf_decoder.h"
 
 namespace adze::checkpoint {
 namespace {
+
+constexpr WeightName kNames[] = {
+    {"layers.{}.attention.query_norm", "blk.{}.attn_q_norm.weight"},
+    {"layers.{}.attention.key_norm", "blk.{}.attn_k_norm.weight"},
+    {"layers.{}.attention.post_norm", "blk.{}.post_attention_norm.weight"},
+    {"layers.{}.mlp.post_norm", "blk.{}.post_ffw_norm.weight"},
+};
 
 constexpr int32_t kPattern = 6;      // every sixth layer sees all positions
 constexpr double kLocalTheta = 1e4;  // of the others, where the file does not say
@@ -25,7 +33,7 @@ models::ModelConfig read_config(const gguf::File& file) {
   if (file.integer(keys.key("attention.sliding_window")).value_or(0) != 0) {
     const int32_t window =
         keys.count("attention.sliding_window", std::numeric_limits<int32_t>::max());
-    const double theta = keys.positive("rope.freq_base_swa", kLocalTheta);
+    const double theta = keys.positive("rope.freq_base_swa").value_or(kLocalTheta);
     for (size_t i = 0; i < config.window.size(); ++i) {
       if ((i + 1) % kPattern == 0) continue;
       config.window[i] = window;
@@ -39,13 +47,11 @@ models::ModelConfig read_config(const gguf::File& file) {
   return config;
 }
 
-NameTable name_weights(const gguf::File& file, const models::ModelConfig& config) {
-  GgufNames names(file, config);
-  names.add_norms("attention.query_norm", "attn_q_norm.weight", config.head_dim);
-  names.add_norms("attention.key_norm", "attn_k_norm.weight", config.head_dim);
-  names.add_norms("attention.post_norm", "post_attention_norm.weight", config.hidden);
-  names.add_norms("mlp.post_norm", "post_ffw_norm.weight", config.hidden);
-  return names.take();
+NameTable name_weights(const graph::WeightSource& tensors, const std::string& file,
+                       const models::ModelConfig& config) {
+  NameTable names = name_tensors(kGgufDecoderNames, config, tensors, file);
+  names.merge(name_tensors(kNames, config, tensors, file));
+  return names;
 }
 
 const RegisterGgufFamily kGemma3({"gemma3", read_config, name_weights});

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "checkpoint/family.h"
 #include "checkpoint/gguf_decoder.h"
 
 namespace adze::checkpoint {
@@ -28,8 +29,9 @@ std::vector<int32_t> half_split_rows(int32_t heads, int32_t head_dim) {
   return rows;
 }
 
-NameTable name_weights(const gguf::File& file, const models::ModelConfig& config) {
-  NameTable names = GgufNames(file, config).take();
+NameTable name_weights(const graph::WeightSource& tensors, const std::string& file,
+                       const models::ModelConfig& config) {
+  NameTable names = name_tensors(kGgufDecoderNames, config, tensors, file);
   for (int32_t layer = 0; layer < config.layers; ++layer) {
     const auto i = static_cast<size_t>(layer);
     for (const auto& [what, heads] :

@@ -3,12 +3,10 @@
 #include <limits>
 
 #include "base/error.h"
+#include "checkpoint/decoder_limits.h"
 
 namespace adze::checkpoint {
 namespace {
-
-constexpr int64_t kMaxLayers = 4096;
-constexpr int64_t kMaxWidth = int64_t{1} << 24;
 
 void refuse_other_arithmetic(const HfConfig& config) {
   for (const char* key : {
@@ -65,10 +63,6 @@ models::ModelConfig read_hf_decoder(const HfConfig& config) {
   const int32_t heads = config.require_count("num_attention_heads", kMaxWidth);
   const int32_t kv_heads = config.count("num_key_value_heads", kMaxWidth).value_or(heads);
   const int32_t ffn = config.require_count("intermediate_size", kMaxWidth);
-  if (heads % kv_heads != 0) {
-    throw_invalid("{}: {} is not a multiple of {} key heads", config.place("num_attention_heads"),
-                  heads, kv_heads);
-  }
   const auto layers = static_cast<size_t>(out.layers);
   out.heads.assign(layers, heads);
   out.kv_heads.assign(layers, kv_heads);
@@ -79,14 +73,7 @@ models::ModelConfig read_hf_decoder(const HfConfig& config) {
                   heads);
   }
   out.head_dim = head_dim.value_or(out.hidden / heads);
-  if (int64_t{heads} * out.head_dim > kMaxWidth) {
-    throw_invalid("{}: {} heads of {} are more than {} in all", config.place("num_attention_heads"),
-                  heads, out.head_dim, kMaxWidth);
-  }
-  if (out.head_dim % 2 != 0) {
-    throw_unsupported("{}: {} is odd, and rotation turns pairs", config.place("head_dim"),
-                      out.head_dim);
-  }
+  check_heads(out, config.place("num_attention_heads"), config.place("head_dim"));
   out.rotary_dim = out.head_dim;
   out.norm_epsilon = config.require_positive("rms_norm_eps");
   return out;
