@@ -1,5 +1,5 @@
 // The UTF-8 decoder against the definition.
-#include "text/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 #include "fuzz/properties.h"
 

@@ -6,6 +6,7 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/console.h"
 #include "apps/cli/model_options.h"
+#include "base/json.h"
 #include "graph/explain.h"
 
 namespace adze::cli {
@@ -20,19 +21,15 @@ struct Arguments {
   bool verify = false;
 };
 
-std::string json_text(const nlohmann::ordered_json& json) {
-  // Bytes that are not UTF-8 (a name may hold any) are replaced.
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
 std::string report(const Arguments& arguments, const graph::Explanation& explanation,
                    const nlohmann::ordered_json& before) {
   const bool json = arguments.format == "json";
   if (!arguments.against.empty()) {
     const auto difference = graph::explain_difference(before, graph::explain_json(explanation));
-    return json ? json_text(difference) : graph::difference_text(difference, arguments.every_layer);
+    return json ? json_text(difference, 2) + "\n"
+                : graph::difference_text(difference, arguments.every_layer);
   }
-  if (json) return json_text(graph::explain_json(explanation));
+  if (json) return json_text(graph::explain_json(explanation), 2) + "\n";
   if (arguments.format == "dot") return graph::explain_dot(explanation);
   if (arguments.format == "svg") return graph::explain_svg(explanation);
   return graph::explain_text(explanation, arguments.every_layer);

@@ -11,6 +11,7 @@
 
 #include "apps/cli/commands.h"
 #include "apps/cli/console.h"
+#include "apps/cli/listing.h"
 #include "apps/cli/model_options.h"
 #include "apps/cli/model_store.h"
 #include "base/error.h"
@@ -66,7 +67,7 @@ void list_json() {
   for (const CachedFile& file : other_files()) {
     out["other_files"].push_back({{"path", file.path.string()}, {"bytes", file.bytes}});
   }
-  print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  print_json(out);
 }
 
 void list_text() {

@@ -18,6 +18,7 @@
 #include "apps/cli/model_options.h"
 #include "apps/cli/sampling_options.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "engine/chat.h"
 #include "engine/engine.h"
 #include "engine/process.h"
@@ -132,8 +133,7 @@ void report(const engine::LoadedModel& model, const Arguments& arguments, double
     if (arguments.request.log_probabilities) {
       out["logprobs"] = log_probabilities_json(model.tokenizer(), outcome);
     }
-    using Json = nlohmann::ordered_json;
-    print("{}\n", out.dump(-1, ' ', false, Json::error_handler_t::replace));
+    print("{}\n", json_text(out, -1));
     flush_stdout();
     return;
   }

@@ -43,7 +43,7 @@ void save_conversation(const std::filesystem::path& path, const Conversation& co
     messages.push_back({{"role", message.role}, {"content", message.content}});
   }
   AtomicFileWriter file(path);
-  file.write(nlohmann::ordered_json{{"messages", std::move(messages)}}.dump(2) + "\n");
+  file.write(json_text({{"messages", std::move(messages)}}, 2) + "\n");
   file.commit();
 }
 

@@ -11,8 +11,6 @@
 namespace adze::cli {
 namespace {
 
-constexpr uint64_t kMaxConfigBytes = 8 << 20;
-
 std::vector<ListedTensor> list_tensors(const safetensors::File& file) {
   std::vector<ListedTensor> tensors;
   for (const safetensors::TensorInfo& tensor : file.tensors()) {
@@ -26,7 +24,7 @@ std::vector<ListedTensor> list_tensors(const safetensors::File& file) {
 
 void inspect_folder(const InspectOptions& options) {
   const std::filesystem::path folder = options.path;
-  const nlohmann::json config = read_json_file(folder / "config.json", kMaxConfigBytes);
+  const nlohmann::json config = read_json_file(folder / "config.json");
   const safetensors::File file = safetensors::File::open_folder(folder);
   const std::vector<ListedTensor> tensors = list_tensors(file);
   if (options.json) {

@@ -9,6 +9,8 @@
 
 #include "apps/cli/console.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "base/utf8.h"
 
 namespace adze::cli {
 namespace {
@@ -62,13 +64,6 @@ nlohmann::ordered_json total_json(const Total& total) {
   return {{"tensors", total.tensors}, {"parameters", total.parameters}, {"bytes", total.bytes}};
 }
 
-// Code points: as good as columns for keys and tensor names.
-size_t characters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
-    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
-  }));
-}
-
 }  // namespace
 
 std::string grouped(uint64_t number) {
@@ -81,7 +76,8 @@ void print_table(const std::vector<std::vector<std::string>>& rows, size_t right
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], characters(row[i]));
+    for (size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], count_characters(row[i]));
   }
   for (const auto& row : rows) {
     std::string line;
@@ -139,8 +135,6 @@ void add_tensors_json(const std::vector<ListedTensor>& tensors, nlohmann::ordere
   out["total"] = total_json(sums.all);
 }
 
-void print_json(const nlohmann::ordered_json& json) {
-  print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-}
+void print_json(const nlohmann::ordered_json& json) { print("{}\n", json_text(json, 2)); }
 
 }  // namespace adze::cli

@@ -13,9 +13,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// tokenizer_config.json lists a model's added tokens: thousands.
-constexpr uint64_t kMaxConfigBytes = 8 << 20;
-
 // A value as a message shows it. Bytes that are not UTF-8 cannot be in a parsed document.
 std::string shown(const Json& value) { return printable(value.dump()); }
 
@@ -39,7 +36,7 @@ HfConfig::HfConfig(Json json, std::string file, std::string prefix)
 }
 
 HfConfig HfConfig::open(const std::filesystem::path& path) {
-  return HfConfig(read_json_file(path, kMaxConfigBytes), printable(path.string(), kMaxPathBytes));
+  return HfConfig(read_json_file(path), printable(path.string(), kMaxPathBytes));
 }
 
 std::optional<HfConfig> HfConfig::open_if_present(const std::filesystem::path& path) {

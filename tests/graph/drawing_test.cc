@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "fake_weights.h"
 #include "graph/builder.h"
 #include "graph/explain.h"
@@ -203,9 +204,7 @@ TEST_F(DrawingTest, DotIsReadByGraphviz) {
 
 TEST_F(DrawingTest, JsonIsJsonAndReadAgain) {
   const std::string path = testing::TempDir() + "hostile.json";
-  std::ofstream(path, std::ios::binary)
-      << explain_json(explanation())
-             .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::ofstream(path, std::ios::binary) << json_text(explain_json(explanation()), 2);
   const auto again = load_explanation(path);
   EXPECT_EQ(again["nodes"][0]["name"], kHostile);
   EXPECT_EQ(difference_text(explain_difference(again, again)), "Nothing differs.\n");
@@ -226,12 +225,12 @@ TEST_F(DrawingTest, WrongExplanationsAreNamedByFileAndField) {
       EXPECT_THAT(error.what(), HasSubstr(says));
     }
   };
-  expect("", "byte");
-  expect("{\"a\": 1e999}", "too large");
+  expect("", "offset 1: not JSON");
+  expect("{\"a\": 1e999}", "a number is out of range");
   expect("[1]", "not an object");
   expect("{}", "no field declared");
-  expect(std::string(100000, '['), "byte");
-  expect("\"\xff\"", "byte");
+  expect(std::string(100000, '['), "nested deeper than 64 levels");
+  expect("\"\xff\"", "offset 2: not JSON");
   const auto good = explain_json(explanation());
   const auto replaced = [&](const char* pointer, const nlohmann::ordered_json& value) {
     auto copy = good;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/json.h"
 #include "graph/collapse.h"
 #include "graph/explain.h"
 #include "graph/explain/texts.h"
@@ -268,7 +268,7 @@ Json weight_changes(const Json& before, const Json& after) {
 std::string short_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return "none";
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(value, -1);
 }
 
 class TextWriter {
@@ -385,17 +385,9 @@ class TextWriter {
 }  // namespace
 
 Json load_explanation(const std::filesystem::path& path) {
-  const std::string text = read_text_file(path);
-  const std::string name = printable(path.string(), kMaxPathBytes);
-  Json all;
-  try {
-    all = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw_invalid("{}: byte {} is not what JSON allows there", name, error.byte);
-  } catch (const Json::out_of_range&) {
-    throw_invalid("{}: a number is too large", name);
-  }
-  Checker(name).check(all);
+  constexpr uint64_t kMaxBytes = 64 << 20;
+  Json all = read_ordered_json_file(path, kMaxBytes);
+  Checker(printable(path.string(), kMaxPathBytes)).check(all);
   return all;
 }
 

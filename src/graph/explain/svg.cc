@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
 #include "graph/explain.h"
 #include "graph/explain/layout.h"
 #include "graph/explain/picture.h"
@@ -49,15 +50,9 @@ std::string xml(std::string_view text) {
   return out;
 }
 
-size_t characters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
-}
-
 // A generous guess: fonts differ.
 double text_width(std::string_view text, double size, bool bold = false) {
-  return static_cast<double>(characters(text)) * size * (bold ? 0.66 : 0.58);
+  return static_cast<double>(count_characters(text)) * size * (bold ? 0.66 : 0.58);
 }
 
 // Cut at blanks into lines of at most kWrap characters, but for words that are longer.
@@ -67,7 +62,7 @@ std::vector<std::string> wrap(const std::string& text) {
   while (from < text.size()) {
     const size_t end = std::min(text.find(' ', from), text.size());
     const std::string word = text.substr(from, end - from);
-    const bool fits = characters(lines.back()) + characters(word) < kWrap;
+    const bool fits = count_characters(lines.back()) + count_characters(word) < kWrap;
     if (!fits && !lines.back().empty()) lines.emplace_back();
     lines.back() += (lines.back().empty() ? "" : " ") + word;
     from = end + 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/utf8.h"
 #include "text/chat_template/number_format.h"
 #include "text/chat_template/operators.h"
 #include "text/chat_template/python_text.h"
@@ -58,7 +59,7 @@ String format_number(Context& context, const Value& value, const FormatSpec& spe
   if (!value.is_float() && spec.type == 'c') {
     const int64_t code = value.as_int();
     if (code < 0 || code > 0x10ffff) context.fail("%c arg not in range(0x110000)");
-    text = encode_utf8(static_cast<int32_t>(code));
+    text = encode_utf8(static_cast<uint32_t>(code));
   } else if (value.is_float() ||
              std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos) {
     text = format_float(context, value.as_float(), spec);
@@ -446,7 +447,7 @@ class PercentFormatter {
     } else if (value.is_int() || value.is_bool()) {
       const int64_t code = value.as_int();
       if (code < 0 || code > 0x10ffff) context_.fail("%c arg not in range(0x110000)");
-      return String(encode_utf8(static_cast<int32_t>(code)), value.has_input());
+      return String(encode_utf8(static_cast<uint32_t>(code)), value.has_input());
     }
     context_.fail("%c requires int or char");
   }

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/utf8.h"
+
 namespace adze::text::chat {
 
 Character first_character(std::string_view text) {
@@ -81,12 +83,6 @@ bool is_letter_or_digit(int32_t codepoint) { return is_letter(codepoint) || is_n
 
 bool is_word(int32_t codepoint) { return is_letter_or_digit(codepoint) || codepoint == '_'; }
 
-std::string encode_utf8(int32_t codepoint) {
-  std::array<utf8proc_uint8_t, 4> bytes;
-  const auto length = utf8proc_encode_char(codepoint, bytes.data());
-  return std::string(reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(length));
-}
-
 namespace {
 
 bool is_cased(int32_t codepoint) {
@@ -114,11 +110,11 @@ std::string map_character(int32_t codepoint, Case to) {
   }
   switch (to) {
     case Case::kUpper:
-      return encode_utf8(utf8proc_toupper(codepoint));
+      return encode_utf8(static_cast<uint32_t>(utf8proc_toupper(codepoint)));
     case Case::kLower:
-      return encode_utf8(utf8proc_tolower(codepoint));
+      return encode_utf8(static_cast<uint32_t>(utf8proc_tolower(codepoint)));
     default:
-      return encode_utf8(utf8proc_totitle(codepoint));
+      return encode_utf8(static_cast<uint32_t>(utf8proc_totitle(codepoint)));
   }
 }
 
@@ -167,7 +163,7 @@ std::string hex_escape(std::string_view text, size_t& at, size_t digits, std::st
     return "";
   }
   at += digits;
-  return encode_utf8(static_cast<int32_t>(codepoint));
+  return encode_utf8(codepoint);
 }
 
 }  // namespace
@@ -188,9 +184,9 @@ std::string unescape(std::string_view inside, std::string& error) {
     } else if (letter == 'x' || letter == 'u' || letter == 'U') {
       out += hex_escape(inside, at, letter == 'x' ? 2 : letter == 'u' ? 4 : 8, error);
     } else if (letter >= '0' && letter <= '7') {
-      int32_t value = letter - '0';
+      auto value = static_cast<uint32_t>(letter - '0');
       for (int i = 0; i < 2 && at < inside.size() && inside[at] >= '0' && inside[at] <= '7'; ++i) {
-        value = value * 8 + (inside[at++] - '0');
+        value = value * 8 + static_cast<uint32_t>(inside[at++] - '0');
       }
       out += encode_utf8(value);
     } else if (letter == 'N') {

@@ -35,8 +35,6 @@ bool is_word(int32_t codepoint);
 bool is_letter(int32_t codepoint);
 bool is_letter_or_digit(int32_t codepoint);
 
-std::string encode_utf8(int32_t codepoint);
-
 enum class Case { kUpper, kLower, kTitle, kCapitalize };
 String change_case(const String& text, Case to);
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/tokenizer/byte_level.h"
 #include "text/tokenizer/normalize.h"
-#include "text/tokenizer/utf8.h"
 #include "text/tokenizer/word_cache.h"
 
 namespace adze::text {

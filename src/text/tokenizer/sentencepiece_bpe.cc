@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/tokenizer/unicode.h"
-#include "text/tokenizer/utf8.h"
 #include "text/tokenizer/word_cache.h"
 
 namespace adze::text {

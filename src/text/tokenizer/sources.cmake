@@ -13,5 +13,4 @@ list(APPEND text_sources
   tokenizer/stop_matcher.cc
   tokenizer/tokenizer.cc
   tokenizer/unicode.cc
-  tokenizer/utf8.cc
   tokenizer/vocabulary.cc)

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/tokenizer/unicode.h"
-#include "text/tokenizer/utf8.h"
 
 namespace adze::text {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "base/utf8.h"
 #include "text/tokenizer/unicode.h"
-#include "text/tokenizer/utf8.h"
 
 namespace adze::text {
 namespace {

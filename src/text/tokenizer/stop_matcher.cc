@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "text/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace adze::text {
 

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/tokenizer/byte_level_bpe.h"
 #include "text/tokenizer/sentencepiece_bpe.h"
-#include "text/tokenizer/utf8.h"
 
 namespace adze::text {
 

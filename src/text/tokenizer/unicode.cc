@@ -54,12 +54,6 @@ std::vector<uint8_t> all_classes() {
 
 }  // namespace
 
-std::string encode_utf8(uint32_t codepoint) {
-  utf8proc_uint8_t bytes[4];
-  const auto length = utf8proc_encode_char(static_cast<utf8proc_int32_t>(codepoint), bytes);
-  return {reinterpret_cast<const char*>(bytes), static_cast<size_t>(length)};
-}
-
 uint8_t character_class(uint32_t codepoint) {
   static const std::vector<uint8_t> classes = all_classes();
   return classes[codepoint];

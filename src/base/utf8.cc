@@ -1,10 +1,13 @@
-#include "text/tokenizer/utf8.h"
+#include "base/utf8.h"
 
+#include <utf8proc.h>
+
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <cstring>
 
-namespace adze::text {
+namespace adze {
 namespace {
 
 struct LeadByte {
@@ -74,4 +77,16 @@ std::string replace_invalid_utf8(std::string_view bytes) {
   return text;
 }
 
-}  // namespace adze::text
+std::string encode_utf8(uint32_t codepoint) {
+  utf8proc_uint8_t bytes[4];
+  const auto length = utf8proc_encode_char(static_cast<utf8proc_int32_t>(codepoint), bytes);
+  return {reinterpret_cast<const char*>(bytes), static_cast<size_t>(length)};
+}
+
+size_t count_characters(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+  }));
+}
+
+}  // namespace adze
