@@ -6,6 +6,7 @@
 
 #include "graph/builder.h"
 #include "layers/attention.h"
+#include "layers/embedding.h"
 #include "layers/logits.h"
 #include "layers/mlp.h"
 #include "models/model.h"
@@ -13,9 +14,6 @@
 namespace adze::models {
 namespace {
 
-using graph::Axis;
-using graph::ElementType;
-using graph::kSymbolic;
 using graph::tensor;
 using graph::ValueId;
 
@@ -26,27 +24,17 @@ graph::Graph build_gemma3(const ModelConfig& config, const graph::WeightSource& 
   };
   const std::vector<int32_t> state_groups = add_state_groups(config, builder.graph());
 
-  const ValueId tokens =
-      builder.graph().add_input("tokens", ElementType::kI32, {{Axis::kTokens, kSymbolic}});
-  const ValueId embedded =
-      builder.apply("embedding", "embedding", {tokens}, {tensor("token_embedding")});
   const ValueId scale =
       builder.constant("embedding.scale", std::sqrt(static_cast<double>(config.hidden)));
-  ValueId x = builder.apply("multiply", "embedding.scaled", {embedded, scale});
+  ValueId x =
+      builder.apply("multiply", "embedding.scaled", {layers::embedded_tokens(builder), scale});
   for (int32_t layer = 0; layer < config.layers; ++layer) {
-    const std::string attention = "layers." + std::to_string(layer) + ".attention";
-    const ValueId mixed =
-        layers::attention(builder, norm(attention + ".norm", x),
-                          {.prefix = attention,
-                           .layer = layer,
-                           .state_group = state_groups[static_cast<size_t>(layer)],
-                           .head_dim = config.head_dim,
-                           .rotary_dim = config.rotary_dim,
-                           .rope = config.rope[static_cast<size_t>(layer)],
-                           .query_scalar = config.query_scalar,
-                           .head_norms = true,
-                           .norm_epsilon = config.norm_epsilon});
-    x = builder.apply("add", attention + ".residual", {x, norm(attention + ".post_norm", mixed)});
+    auto spec = attention_spec(config, layer, state_groups[static_cast<size_t>(layer)]);
+    spec.head_norms = true;
+    spec.norm_epsilon = config.norm_epsilon;
+    const ValueId mixed = layers::attention(builder, norm(spec.prefix + ".norm", x), spec);
+    x = builder.apply("add", spec.prefix + ".residual",
+                      {x, norm(spec.prefix + ".post_norm", mixed)});
     const std::string mlp = "layers." + std::to_string(layer) + ".mlp";
     const ValueId fed = layers::gated_mlp(builder, norm(mlp + ".norm", x), mlp, "gelu_tanh");
     x = builder.apply("add", mlp + ".residual", {x, norm(mlp + ".post_norm", fed)});

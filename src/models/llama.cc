@@ -5,6 +5,7 @@
 
 #include "graph/builder.h"
 #include "layers/attention.h"
+#include "layers/embedding.h"
 #include "layers/logits.h"
 #include "layers/mlp.h"
 #include "models/model.h"
@@ -12,39 +13,24 @@
 namespace adze::models {
 namespace {
 
-using graph::Axis;
-using graph::ElementType;
-using graph::kSymbolic;
 using graph::tensor;
 using graph::ValueId;
 
 graph::Graph build_llama(const ModelConfig& config, const graph::WeightSource& weights) {
   graph::Builder builder(weights);
-  const graph::Attributes epsilon = {{"epsilon", config.norm_epsilon}};
+  const auto norm = [&](const std::string& id, ValueId x) {
+    return builder.apply("rms_norm", id, {x}, {tensor(id)}, {{"epsilon", config.norm_epsilon}});
+  };
   const std::vector<int32_t> state_groups = add_state_groups(config, builder.graph());
 
-  const ValueId tokens =
-      builder.graph().add_input("tokens", ElementType::kI32, {{Axis::kTokens, kSymbolic}});
-  ValueId x = builder.apply("embedding", "embedding", {tokens}, {tensor("token_embedding")});
+  ValueId x = layers::embedded_tokens(builder);
   for (int32_t layer = 0; layer < config.layers; ++layer) {
-    const std::string attention = "layers." + std::to_string(layer) + ".attention";
-    const ValueId attention_norm =
-        builder.apply("rms_norm", attention + ".norm", {x}, {tensor(attention + ".norm")}, epsilon);
-    const ValueId mixed =
-        layers::attention(builder, attention_norm,
-                          {.prefix = attention,
-                           .layer = layer,
-                           .state_group = state_groups[static_cast<size_t>(layer)],
-                           .head_dim = config.head_dim,
-                           .rotary_dim = config.rotary_dim,
-                           .rope = config.rope[static_cast<size_t>(layer)],
-                           .query_scalar = config.query_scalar});
-    x = builder.apply("add", attention + ".residual", {x, mixed});
+    const auto spec = attention_spec(config, layer, state_groups[static_cast<size_t>(layer)]);
+    const ValueId mixed = layers::attention(builder, norm(spec.prefix + ".norm", x), spec);
+    x = builder.apply("add", spec.prefix + ".residual", {x, mixed});
     const std::string mlp = "layers." + std::to_string(layer) + ".mlp";
-    const ValueId mlp_norm =
-        builder.apply("rms_norm", mlp + ".norm", {x}, {tensor(mlp + ".norm")}, epsilon);
-    x = builder.apply("add", mlp + ".residual",
-                      {x, layers::gated_mlp(builder, mlp_norm, mlp, "silu")});
+    const ValueId fed = layers::gated_mlp(builder, norm(mlp + ".norm", x), mlp, "silu");
+    x = builder.apply("add", mlp + ".residual", {x, fed});
   }
   layers::logits(builder, x, config.tied_output ? "token_embedding" : "output",
                  config.norm_epsilon);

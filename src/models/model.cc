@@ -48,6 +48,17 @@ std::vector<int32_t> add_state_groups(const ModelConfig& config, graph::Graph& g
   return group_of_layer;
 }
 
+layers::AttentionSpec attention_spec(const ModelConfig& config, int32_t layer,
+                                     int32_t state_group) {
+  return {.prefix = fmt::format("layers.{}.attention", layer),
+          .layer = layer,
+          .state_group = state_group,
+          .head_dim = config.head_dim,
+          .rotary_dim = config.rotary_dim,
+          .rope = config.rope[static_cast<size_t>(layer)],
+          .query_scalar = config.query_scalar};
+}
+
 const Architecture& find_architecture(std::string_view name) {
   for (const Architecture& architecture : registry()) {
     if (architecture.name == name) return architecture;

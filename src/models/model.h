@@ -38,6 +38,9 @@ struct ModelConfig {
 // have several numbers). Returns the group of each layer.
 std::vector<int32_t> add_state_groups(const ModelConfig& config, graph::Graph& graph);
 
+// What the configuration says of a layer's attention.
+layers::AttentionSpec attention_spec(const ModelConfig& config, int32_t layer, int32_t state_group);
+
 // Canonical weight ids, [rows, columns]: token_embedding [vocab, hidden];
 // layers.<i>.attention.{norm [1, hidden], query [heads·head_dim, hidden], key, value
 // [kv_heads·head_dim, hidden], output [hidden, heads·head_dim]}; layers.<i>.mlp.{norm, gate, up

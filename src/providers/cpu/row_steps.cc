@@ -44,58 +44,79 @@ class EmbeddingStep final : public Step {
   ValueId output_;
 };
 
+// Where a norm's results go: rows of float32, or quantized at once where the graph wants them so.
+class NormedRows {
+ public:
+  NormedRows(const StepContext& context, ValueId output, std::span<const float> weight,
+             double epsilon)
+      : norm_(ops::norm_kernels(context.cpu.isa)),
+        linear_(ops::linear_kernels(context.cpu.isa)),
+        value_(context.graph.value(output)),
+        id_(output),
+        weight_(weight),
+        epsilon_(static_cast<float>(epsilon)),
+        quantized_(value_.type == graph::ElementType::kQuantized) {
+    if (quantized_) layout_ = quantized_layout(value_);
+  }
+
+  const graph::Value& value() const { return value_; }
+  int64_t width() const { return static_cast<int64_t>(weight_.size()); }
+  bool quantized() const { return quantized_; }
+  // Row `row` of width() elements from x; `scratch` has place for one.
+  void write(const RunContext& context, const float* x, int64_t row, float* scratch) const {
+    float* out = quantized_ ? scratch : buffer<float>(context, id_) + row * width();
+    norm_.rms_norm(x, weight_.data(), epsilon_, width(), out);
+    if (!quantized_) return;
+    linear_.quantize_row(
+        layout_, out,
+        buffer<std::byte>(context, id_) + static_cast<size_t>(row) * layout_.row_bytes());
+  }
+  std::string kernels() const {
+    return quantized_ ? fmt::format("rms_norm, int{} rows", layout_.bits) : "rms_norm";
+  }
+
+ private:
+  const ops::NormKernels& norm_;
+  const ops::LinearKernels& linear_;
+  const graph::Value& value_;
+  ValueId id_;
+  std::span<const float> weight_;
+  float epsilon_;
+  bool quantized_;
+  ops::QuantizedLayout layout_;
+};
+
 class NormStep final : public Step {
  public:
   NormStep(const StepContext& context, const Node& node)
       : isa_(context.cpu.isa),
-        norm_(ops::norm_kernels(isa_)),
-        linear_(ops::linear_kernels(isa_)),
         input_(node.inputs[0]),
-        output_(context.graph.value(node.outputs[0])),
-        output_id_(node.outputs[0]),
-        weight_(context.weights.vector(node.weights[0])),
-        epsilon_(static_cast<float>(node.real("epsilon"))),
+        normed_(context, node.outputs[0], context.weights.vector(node.weights[0]),
+                node.real("epsilon")),
         scratch_(context.scratch) {
-    quantized_ = output_.type == graph::ElementType::kQuantized;
-    if (quantized_) {
-      layout_ = quantized_layout(output_);
-      context.scratch.need_per_member(weight_.size() * sizeof(float));  // the normed row
+    if (normed_.quantized()) {
+      context.scratch.need_per_member(static_cast<size_t>(normed_.width()) * sizeof(float));
     }
   }
 
   void run(const RunContext& context) override {
-    const auto n = static_cast<int64_t>(weight_.size());
-    const int64_t heads = graph::row_elements(output_.shape) / n;  // 1: the whole row
+    const graph::Value& output = normed_.value();
+    const int64_t n = normed_.width();
+    const int64_t heads = graph::row_elements(output.shape) / n;  // 1: the whole row
     const Range share =
-        member_range(row_count(output_, *context.batch) * heads, context.member, context.members);
+        member_range(row_count(output, *context.batch) * heads, context.member, context.members);
     auto* scratch = reinterpret_cast<float*>(scratch_.of_member(context.member));
     for (int64_t row = share.begin; row < share.end; ++row) {
-      float* out = quantized_ ? scratch : buffer<float>(context, output_id_) + row * n;
-      norm_.rms_norm(buffer<float>(context, input_) + row * n, weight_.data(), epsilon_, n, out);
-      if (quantized_) {
-        linear_.quantize_row(layout_, out,
-                             buffer<std::byte>(context, output_id_) +
-                                 static_cast<size_t>(row) * layout_.row_bytes());
-      }
+      normed_.write(context, buffer<float>(context, input_) + row * n, row, scratch);
     }
   }
-  std::string kernels() const override {
-    return kernel_name(isa_,
-                       quantized_ ? fmt::format("rms_norm, int{} rows", layout_.bits) : "rms_norm");
-  }
+  std::string kernels() const override { return kernel_name(isa_, normed_.kernels()); }
 
  private:
   Isa isa_;
-  const ops::NormKernels& norm_;
-  const ops::LinearKernels& linear_;
   ValueId input_;
-  const graph::Value& output_;
-  ValueId output_id_;
-  std::span<const float> weight_;
-  float epsilon_;
+  NormedRows normed_;
   const Scratch& scratch_;
-  bool quantized_ = false;
-  ops::QuantizedLayout layout_;
 };
 
 // The sum of a residual and x, x normed before where it has a weight, and the norm of the sum: a
@@ -106,26 +127,21 @@ class ResidualNormStep final : public Step {
       : isa_(context.cpu.isa),
         norm_(ops::norm_kernels(isa_)),
         elementwise_(ops::elementwise_kernels(isa_)),
-        linear_(ops::linear_kernels(isa_)),
         residual_(node.inputs[0]),
         input_(node.inputs[1]),
         sum_(node.outputs[0]),
-        normed_(context.graph.value(node.outputs[1])),
-        normed_id_(node.outputs[1]),
-        weight_(context.weights.vector(node.weights.back())),
-        epsilon_(static_cast<float>(node.real("epsilon"))),
+        normed_(context, node.outputs[1], context.weights.vector(node.weights.back()),
+                node.real("epsilon")),
         post_epsilon_(static_cast<float>(node.real("post_epsilon"))),
         scratch_(context.scratch) {
     if (node.weights.size() > 1) post_ = context.weights.vector(node.weights.front());
-    quantized_ = normed_.type == graph::ElementType::kQuantized;
-    if (quantized_) layout_ = quantized_layout(normed_);
-    context.scratch.need_per_member(weight_.size() * sizeof(float));  // a normed row
+    context.scratch.need_per_member(static_cast<size_t>(normed_.width()) * sizeof(float));
   }
 
   void run(const RunContext& context) override {
-    const auto n = static_cast<int64_t>(weight_.size());
+    const int64_t n = normed_.width();
     const Range share =
-        member_range(row_count(normed_, *context.batch), context.member, context.members);
+        member_range(row_count(normed_.value(), *context.batch), context.member, context.members);
     auto* scratch = reinterpret_cast<float*>(scratch_.of_member(context.member));
     for (int64_t row = share.begin; row < share.end; ++row) {
       const float* x = buffer<float>(context, input_) + row * n;
@@ -135,38 +151,25 @@ class ResidualNormStep final : public Step {
       }
       float* sum = buffer<float>(context, sum_) + row * n;
       elementwise_.add(buffer<float>(context, residual_) + row * n, x, n, sum);
-      float* out = quantized_ ? scratch : buffer<float>(context, normed_id_) + row * n;
-      norm_.rms_norm(sum, weight_.data(), epsilon_, n, out);
-      if (quantized_) {
-        linear_.quantize_row(layout_, out,
-                             buffer<std::byte>(context, normed_id_) +
-                                 static_cast<size_t>(row) * layout_.row_bytes());
-      }
+      normed_.write(context, sum, row, scratch);
     }
   }
   std::string kernels() const override {
-    return kernel_name(isa_,
-                       fmt::format("{}add, rms_norm{}", post_.empty() ? "" : "rms_norm, ",
-                                   quantized_ ? fmt::format(", int{} rows", layout_.bits) : ""));
+    return kernel_name(
+        isa_, fmt::format("{}add, {}", post_.empty() ? "" : "rms_norm, ", normed_.kernels()));
   }
 
  private:
   Isa isa_;
   const ops::NormKernels& norm_;
   const ops::ElementwiseKernels& elementwise_;
-  const ops::LinearKernels& linear_;
   ValueId residual_;
   ValueId input_;
   ValueId sum_;
-  const graph::Value& normed_;
-  ValueId normed_id_;
-  std::span<const float> weight_;
+  NormedRows normed_;
   std::span<const float> post_;  // of the norm of x; empty: there is none
-  float epsilon_;
   float post_epsilon_;
   const Scratch& scratch_;
-  bool quantized_ = false;
-  ops::QuantizedLayout layout_;
 };
 
 class QuantizeStep final : public Step {
