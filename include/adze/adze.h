@@ -63,8 +63,8 @@ typedef struct adze_model_options {
 /* `size` is sizeof(adze_model_options) of the caller. */
 adze_status adze_model_options_init(adze_model_options* options, size_t size, adze_error* error);
 
-/* Loads the .gguf file `path` (0-terminated). `options` may be NULL: all defaults. *model is NULL
- * after a failure. */
+/* Loads the model in `path` (0-terminated), a .gguf file or a Hugging Face folder. `options` may be
+ * NULL: all defaults. *model is NULL after a failure. */
 adze_status adze_model_open(const char* path, const adze_model_options* options, adze_model** model,
                             adze_error* error);
 /* NULL is ignored. An engine of the model keeps what it needs. */

@@ -49,9 +49,8 @@ struct Request {
 
   // Called from Engine::step(): any number of tokens, then one finish. They may submit and cancel
   // requests of their engine, but not step or destroy it. `false` from on_token cancels the
-  // request; a std::exception that it
-  // throws ends the request with kError. What on_finish throws comes out of
-  // step().
+  // request; a std::exception that it throws ends the request with kError. What on_finish throws
+  // comes out of step().
   std::function<bool(const Token& token)> on_token;
   std::function<void(const Finish& finish)> on_finish;
 };

@@ -13,24 +13,6 @@ inline constexpr float kMaxQueryCode = 16383;
 inline constexpr float kMaxWeightCode = 32767;
 // No sum overflows: 128 · 16,383 · kMaxInt8HeadDim and 127 · 32,767 · 256 are below 2³¹.
 
-// A row of codes becomes scale · codes; a scale whose inverse would overflow counts as zero.
-template <class V>
-struct CodeScale {
-  float scale = 0;
-  typename V::F inverse = V::zero();
-
-  CodeScale(const simd::Extent<V>& extent, float most) {
-    if (!extent.all_finite()) {
-      scale = simd::kNotFinite;
-      return;
-    }
-    const float step = extent.largest() / most;
-    if (!(step >= simd::kLeastScale)) return;
-    scale = step;
-    inverse = V::broadcast(1.0f / step);
-  }
-};
-
 // Codes of four neighbours, as two pairs: 0 and 2, 1 and 3, as even_ and odd_ bytes are.
 template <class V>
 inline void store_code_pairs(typename V::F v, float most, int32_t* lanes) {
@@ -58,11 +40,12 @@ struct QueryCodes {
       for (int32_t d = 0; d < dims; d += 16) {
         extent.see(V::load(query + d));
       }
-      const CodeScale<V> codes(extent, kMaxQueryCode);
+      const float codes = simd::code_scale(extent, kMaxQueryCode);
+      const typename V::F factor = V::broadcast(simd::code_factor(codes));
       int32_t sum = 0;
       for (int32_t d = 0; d < dims; d += 16) {
         alignas(64) int32_t lanes[16];
-        store_code_pairs<V>(V::mul(V::load(query + d), codes.inverse), kMaxQueryCode, lanes);
+        store_code_pairs<V>(V::mul(V::load(query + d), factor), kMaxQueryCode, lanes);
         for (int32_t q = 0; q < 16; q += 4) {
           int32_t* pair = pairs + ((d + q) / 4 * R + r) * 2;
           pair[0] = code_pair<V>(lanes[q], lanes[q + 2]);
@@ -70,7 +53,7 @@ struct QueryCodes {
           sum += lanes[q] + lanes[q + 1] + lanes[q + 2] + lanes[q + 3];
         }
       }
-      scale[r] = codes.scale * tile.scale;
+      scale[r] = codes * tile.scale;
       start[r] = -128 * sum;
     }
   }
@@ -129,11 +112,12 @@ struct WeightCodes {
       const typename V::F product = V::load(weights + t);
       extent.see(product);
     }
-    const CodeScale<V> codes(extent, kMaxWeightCode);
-    scale[r] = codes.scale;
+    const float codes = simd::code_scale(extent, kMaxWeightCode);
+    const typename V::F factor = V::broadcast(simd::code_factor(codes));
+    scale[r] = codes;
     for (int32_t t = begin; t < to; t += 16) {
       alignas(64) int32_t lanes[16];
-      store_code_pairs<V>(V::mul(V::load(weights + t), codes.inverse), kMaxWeightCode, lanes);
+      store_code_pairs<V>(V::mul(V::load(weights + t), factor), kMaxWeightCode, lanes);
       for (int32_t q = 0; q < 16; q += 4) {
         row[(t + q) / 2] = code_pair<V>(lanes[q], lanes[q + 2]);
         row[(t + q) / 2 + 1] = code_pair<V>(lanes[q + 1], lanes[q + 3]);

@@ -35,33 +35,26 @@ inline void write_bf16(int32_t dims, int32_t slot, const float* keys, const floa
   }
 }
 
-// A row's scale and its inverse; a row whose inverse would overflow is zero. No code stands for
-// infinity or NaN: the scale of a row that has them is NaN, its codes are zero.
+// A row's scale and what its elements are multiplied by; all codes are zero where that is.
 template <class V>
 struct RowScale {
-  float scale = 0;
-  float inverse = 0;
+  float scale;
+  float factor;
 
   RowScale(const float* row, int32_t dims) {
     simd::Extent<V> extent;
     for (int32_t d = 0; d < dims; d += 16) extent.see(V::load(row + d));
-    if (!extent.all_finite()) {
-      scale = simd::kNotFinite;
-      return;
-    }
-    const float step = extent.largest() / 127.0f;
-    if (!(step >= simd::kLeastScale)) return;
-    scale = step;
-    inverse = 1.0f / step;
+    scale = simd::code_scale(extent, 127.0f);
+    factor = simd::code_factor(scale);
   }
 
   // Codes of 16 elements, |code| ≤ 127.
   void encode(const float* row, int32_t* codes) const {
-    if (inverse == 0.0f) {
+    if (factor == 0.0f) {
       for (int i = 0; i < 16; ++i) codes[i] = 0;
       return;
     }
-    const typename V::F code = V::round(V::mul(V::load(row), V::broadcast(inverse)));
+    const typename V::F code = V::round(V::mul(V::load(row), V::broadcast(factor)));
     V::store_i32(codes, V::max(V::min(code, V::broadcast(127.0f)), V::broadcast(-127.0f)));
   }
 };

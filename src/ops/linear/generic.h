@@ -402,15 +402,13 @@ inline void quantize_planes(const QuantizedLayout& layout, const float* x, std::
     simd::Extent<V> extent;
     extent.see(V::load(tail));
     for (int64_t k = begin; k < whole; k += 16) extent.see(V::load(x + k));
-    const float step = extent.all_finite() ? extent.largest() / kGreatest : simd::kNotFinite;
-    if (!(step >= simd::kLeastScale)) {
-      scales[g] = step < simd::kLeastScale ? 0.0f : simd::kNotFinite;
+    scales[g] = simd::code_scale(extent, kGreatest);
+    if (!(scales[g] > 0)) {
       for (int p = 0; p < P; ++p) {
         for (int64_t k = begin; k < end; ++k) codes[p * plane + k] = 0;
       }
       continue;
     }
-    scales[g] = step;
     const typename V::F inverse = V::broadcast(kGreatest / extent.largest());
     for (int64_t k = begin; k < whole; k += 16) {
       store_codes<V, P>(V::load(x + k), inverse, plane, codes + k);

@@ -27,4 +27,16 @@ class Extent {
   typename V::F zeros_ = V::zero();  // NaN from the first element on that is not finite
 };
 
+// The scale of codes up to `most`: kNotFinite where an element is not a number, 0 where the inverse
+// would not be one.
+template <class V>
+float code_scale(const Extent<V>& extent, float most) {
+  if (!extent.all_finite()) return kNotFinite;
+  const float step = extent.largest() / most;
+  return step >= kLeastScale ? step : 0.0f;
+}
+
+// What elements are multiplied by to become codes: 0 where the scale tells all there is to know.
+inline float code_factor(float scale) { return scale > 0 ? 1.0f / scale : 0.0f; }
+
 }  // namespace adze::simd

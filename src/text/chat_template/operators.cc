@@ -331,10 +331,6 @@ std::string operand_message(Arithmetic op, const Value& a, const Value& b) {
                      kTexts[static_cast<size_t>(op)], a.type_name(), b.type_name());
 }
 
-}  // namespace
-
-namespace {
-
 Value add_text(Context& context, const String& a, const String& b) {
   context.spend_bytes(a.size() + b.size());
   const bool escape = a.is_markup() || b.is_markup();
