@@ -70,9 +70,9 @@ class PreTokenizer::Pattern {
 
 struct PreTokenizer::State::Match {
   struct Free {
-    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-    void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
-    void operator()(pcre2_jit_stack* stack) const { pcre2_jit_stack_free(stack); }
+    void operator()(pcre2_match_data* made) const { pcre2_match_data_free(made); }
+    void operator()(pcre2_match_context* made) const { pcre2_match_context_free(made); }
+    void operator()(pcre2_jit_stack* made) const { pcre2_jit_stack_free(made); }
   };
   std::unique_ptr<pcre2_match_data, Free> data{pcre2_match_data_create(1, nullptr)};
   std::unique_ptr<pcre2_match_context, Free> context{pcre2_match_context_create(nullptr)};
