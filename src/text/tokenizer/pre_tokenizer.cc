@@ -114,6 +114,10 @@ struct PreTokenizer::Stage {
 PreTokenizer::PreTokenizer(std::span<const SplitRule> splits) {
   for (const SplitRule rule : splits) {
     const SplitScanner scanner = split_scanner(rule);
+    // An empty pattern would match at the same place for ever.
+    if (scanner == nullptr && split_pattern(rule).empty()) {
+      throw_unsupported("pre-tokenizer: splits at blanks other than SentencePiece's");
+    }
     stages_.push_back(
         {scanner, scanner ? nullptr : std::make_unique<const Pattern>(split_pattern(rule))});
   }

@@ -164,6 +164,10 @@ TEST(Tokenizer, RefusesWhatItDoesNotKnow) {
   data.model = "wordpiece";
   EXPECT_EQ(kind_of([&] { make_tokenizer(data); }, &message), ErrorKind::kUnsupported);
   EXPECT_THAT(message, HasSubstr("\"wordpiece\""));
+  data = small_vocabulary("gpt-2");
+  data.pre_tokenizer.splits.push_back(SplitRule::kBlanksWithNext);
+  EXPECT_EQ(kind_of([&] { make_tokenizer(data); }, &message), ErrorKind::kUnsupported);
+  EXPECT_THAT(message, HasSubstr("blanks"));
   const auto tokenizer = make_tokenizer(small_vocabulary("gpt-2"));
   EXPECT_EQ(kind_of([&] { tokenizer->token_bytes(1500); }), ErrorKind::kInvalidInput);
   EXPECT_EQ(kind_of([&] { tokenizer->token_bytes(-1); }), ErrorKind::kInvalidInput);
