@@ -66,7 +66,8 @@ bool is_ascii(std::string_view text) {
 
 // Does all text beyond ASCII come from the conversation? Escapes, entities and formats make some.
 bool only_input_is_beyond_ascii(std::string_view source) {
-  for (const std::string_view way : {"\\", "&", "format", "%c", "%%", "c}"}) {
+  for (const std::string_view way :
+       {"\\x", "\\u", "\\U", "\\N", "\\0", "\\1", "\\2", "\\3", "&", "%c", "c}"}) {
     if (source.find(way) != std::string_view::npos) return false;
   }
   return is_ascii(source);

@@ -41,6 +41,8 @@ def gguf_values(path):
     writer.add_tensor("a.weight", np.arange(6, dtype=np.float32).reshape(2, 3))
     writer.add_tensor("b.weight", np.zeros((1, 18), dtype=np.uint8), raw_dtype=gguf.GGMLQuantizationType.Q4_0)
     write(writer)
+    last = gguf.GGUFReader(path).tensors[-1]
+    path.write_bytes(path.read_bytes()[:last.data_offset + int(last.n_bytes)])  # without the padding behind it
 
 
 def gguf_vocabulary(path, model, tokens, types, scores=None, merges=None):
