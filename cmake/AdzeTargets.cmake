@@ -4,10 +4,12 @@
 add_library(adze_flags INTERFACE)
 target_include_directories(adze_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 # -Wno-restrict: g++ 12 reports overlaps inside std::string that cannot happen.
+# -Wno-deprecated-declarations: clang reports what std::stable_sort of g++ 12's library uses itself.
 # -ffp-contract=off: a fused multiply-add happens where the source says std::fma and nowhere else, so that
 # every instantiation of a kernel rounds the same way.
 target_compile_options(adze_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-                       -Wno-sign-conversion $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict> -Werror -ffp-contract=off)
+                       -Wno-sign-conversion $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>
+                       $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations> -Werror -ffp-contract=off)
 if(ADZE_SANITIZE)
   target_compile_options(adze_flags INTERFACE -fsanitize=${ADZE_SANITIZE} -fno-sanitize-recover=all
                          -fno-omit-frame-pointer)

@@ -113,7 +113,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string spaced = prefixed && !text.empty() ? " " + text : text;
   fuzz::require(ids == reference_encode(made, spaced), "merges by score, the leftmost of equals");
   fuzz::require(tokenizer->encode(text) == ids, "the same tokens again");
-  const bool lossless = !made.bytes.empty() && text.find(kBlank) == std::string::npos;
+  // A blank without a token of its own is spelled by bytes, which stand for U+2581.
+  const bool lossless =
+      !made.bytes.empty() && made.pieces.contains(kBlank) && text.find(kBlank) == std::string::npos;
   if (lossless) fuzz::require(tokenizer->decode_bytes(ids) == text, "decoding gives the text back");
   return 0;
 }

@@ -202,6 +202,7 @@ void Reader::read_pre_tokenizer() {
 }
 
 void Reader::read_byte_level(const Field& part, bool first) {
+  if (pipeline_.byte_level) unsupported(part, "a second \"ByteLevel\"");
   if (part["add_prefix_space"].boolean_or(true)) {
     if (!first) unsupported(part, "\"add_prefix_space\" behind another pre-tokenizer");
     data_.space_prefix = text::SpacePrefix::kEvery;
@@ -243,6 +244,7 @@ void Reader::read_metaspace(const Field& part) {
   if (part["replacement"].text() != text::kSentencePieceBlank) {
     unsupported(part, "\"Metaspace\" with a replacement other than U+2581");
   }
+  if (pipeline_.byte_level) unsupported(part, "\"Metaspace\" behind \"ByteLevel\"");
   if (pipeline_.prepends) unsupported(part, "\"Metaspace\" with the normalizer \"Prepend\"");
   const bool prefix = part["add_prefix_space"].boolean_or(true);
   const std::string scheme = part["prepend_scheme"].text_or(prefix ? "always" : "never");

@@ -177,6 +177,7 @@ TEST(GgufFile, TypedGettersWidenAndRefuse) {
         AllOf(HasSubstr("every_type_v3.gguf"), HasSubstr(key), HasSubstr(what)));
   };
   EXPECT_THAT([&] { file.require_integer("absent"); }, names("absent", "missing"));
+  EXPECT_THAT([&] { file.require_integer("not\nthere"); }, names("not\\x0athere", "missing"));
   EXPECT_THAT([&] { file.integer("one.u64"); }, names("one.u64", "18446744073709551615"));
   EXPECT_THAT([&] { file.integers("many.u64"); }, names("many.u64", "18446744073709551615"));
   EXPECT_THAT([&] { file.integer("one.f32"); }, names("one.f32", "is f32, not an integer"));

@@ -11,7 +11,7 @@ namespace {
 
 [[noreturn]] void wrong_type(const File& file, std::string_view key, const Value& value,
                              std::string_view wanted) {
-  throw_invalid("{}: {}: is {}, not {}", file.name(), key,
+  throw_invalid("{}: {}: is {}, not {}", file.name(), printable(key),
                 value.type == ValueType::kArray
                     ? fmt::format("an array of {}", value_type_name(value.element_type))
                     : std::string(value_type_name(value.type)),
@@ -20,7 +20,7 @@ namespace {
 
 int64_t as_signed(const File& file, std::string_view key, uint64_t value) {
   if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-    throw_invalid("{}: {}: {} is too large", file.name(), key, value);
+    throw_invalid("{}: {}: {} is too large", file.name(), printable(key), value);
   }
   return static_cast<int64_t>(value);
 }
@@ -108,7 +108,7 @@ std::optional<std::vector<double>> File::reals(std::string_view key) const {
 }
 
 void File::missing(std::string_view key) const {
-  throw_invalid("{}: metadata {} is missing", name(), key);
+  throw_invalid("{}: metadata {} is missing", name(), printable(key));
 }
 
 int64_t File::require_integer(std::string_view key) const {

@@ -112,8 +112,18 @@ struct PreTokenizer::Stage {
 };
 
 PreTokenizer::PreTokenizer(std::span<const SplitRule> splits) {
+  bool cuts_characters = false;
   for (const SplitRule rule : splits) {
+    // Patterns and blanks need whole characters.
+    if (cuts_characters && !reads_bytes(rule)) {
+      throw_unsupported("pre-tokenizer: splits by characters behind one by bytes");
+    }
+    cuts_characters = cuts_characters || rule == SplitRule::kByteLevelDigits;
     const SplitScanner scanner = split_scanner(rule);
+    // An empty pattern would match at the same place for ever.
+    if (scanner == nullptr && split_pattern(rule).empty()) {
+      throw_unsupported("pre-tokenizer: splits at blanks other than SentencePiece's");
+    }
     stages_.push_back(
         {scanner, scanner ? nullptr : std::make_unique<const Pattern>(split_pattern(rule))});
   }

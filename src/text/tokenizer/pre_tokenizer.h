@@ -14,7 +14,9 @@ namespace adze::text {
 // Immutable, hence safe to use from several threads.
 class PreTokenizer {
  public:
-  // The splits follow one another. Without any the whole text is one word.
+  // The splits follow one another. Without any the whole text is one word. Throws
+  // Error{kUnsupported} for kBlanksWithNext, and for what needs whole characters behind
+  // kByteLevelDigits, which cuts them.
   explicit PreTokenizer(std::span<const SplitRule> splits);
   ~PreTokenizer();
   PreTokenizer(const PreTokenizer&) = delete;

@@ -39,7 +39,6 @@ constexpr Pattern kPatterns[] = {
     {SplitRule::kDigit, ADZE_DIGITS},
     {SplitRule::kDigits, ADZE_DIGITS "+"},
     {SplitRule::kDigitTriples, ADZE_DIGITS "{1,3}"},
-    {SplitRule::kAsciiTriple, R"([0-9][0-9][0-9])"},
     {SplitRule::kPunctuation, R"([\p{P}$+<=>^`|~]+)"},
     {SplitRule::kLineBreak, R"([\r\n])"},
     {SplitRule::kBlankLetters, R"(\s?\p{L}+)"},
@@ -67,12 +66,14 @@ constexpr Pattern kPatterns[] = {
      R"(| ?[\p{P}\p{S}]+[\r\n]*|)" ADZE_BLANKS},
 };
 
-// Other spellings of the same that tokenizer.json files use.
+// What tokenizer.json files have for rules that are no pattern here, and other spellings of those
+// that are.
 constexpr Pattern kSpellings[] = {
     {SplitRule::kGpt2, R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+)"
                        R"(|\s+(?!\S)|\s+)"},
     {SplitRule::kLineBreak, "[\r\n]"},
     {SplitRule::kTrailingBlanks, R"(\s+$)"},
+    {SplitRule::kAsciiTriple, R"([0-9][0-9][0-9])"},
     {SplitRule::kDigit, R"(\p{N})"},
     {SplitRule::kDigits, R"(\p{N}+)"},
     {SplitRule::kDigitTriples, R"(\p{N}{1,3})"},

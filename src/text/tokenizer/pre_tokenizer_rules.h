@@ -50,7 +50,7 @@ std::optional<PreTokenizerRules> pre_tokenizer_named(std::string_view name);
 std::optional<SplitRule> split_rule_of(std::string_view pattern);
 
 // A rule's regular expression for PCRE2, \s and \S as there. Empty for those that have none
-// (kTrailingBlanks, kByteLevelDigits, kBlanksWithNext).
+// (kTrailingBlanks, kAsciiTriple, kByteLevelDigits, kBlanksWithNext).
 std::string_view split_pattern(SplitRule rule);
 
 }  // namespace adze::text

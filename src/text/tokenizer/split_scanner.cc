@@ -42,6 +42,16 @@ std::string_view byte_level_digits(std::string_view text, size_t start) {
   return text.substr(begin, end - begin);
 }
 
+// [0-9][0-9][0-9]
+std::string_view ascii_triple(std::string_view text, size_t start) {
+  size_t digits = 0;
+  for (size_t i = start; i < text.size(); ++i) {
+    digits = text[i] >= '0' && text[i] <= '9' ? digits + 1 : 0;
+    if (digits == 3) return text.substr(i - 2, 3);
+  }
+  return text.substr(text.size());
+}
+
 }  // namespace
 
 SplitScanner split_scanner(SplitRule rule) {
@@ -50,9 +60,15 @@ SplitScanner split_scanner(SplitRule rule) {
       return trailing_blanks;
     case SplitRule::kByteLevelDigits:
       return byte_level_digits;
+    case SplitRule::kAsciiTriple:
+      return ascii_triple;
     default:
       return nullptr;
   }
+}
+
+bool reads_bytes(SplitRule rule) {
+  return rule == SplitRule::kByteLevelDigits || rule == SplitRule::kAsciiTriple;
 }
 
 }  // namespace adze::text

@@ -8,11 +8,15 @@
 
 namespace adze::text {
 
-// Returns the first match in `text`, which is valid UTF-8, at or after `start`: a view into it; an
-// empty one at its end where there is none. Time is proportional to the bytes passed.
+// Returns the first match in `text` at or after `start`: a view into it; an empty one at its end
+// where there is none. `text` is valid UTF-8 unless reads_bytes(). Time is proportional to the
+// bytes passed.
 using SplitScanner = std::string_view (*)(std::string_view text, size_t start);
 
 // Null for a rule that only its pattern describes.
 SplitScanner split_scanner(SplitRule rule);
+
+// Has the rule a scanner to which all bytes are alike?
+bool reads_bytes(SplitRule rule);
 
 }  // namespace adze::text

@@ -44,8 +44,9 @@ class Tokenizer {
 
   // The bytes of all tokens, those of control tokens left out with `skip_special`, and a blank with
   // which the first of the others begins, where the vocabulary puts one before texts. Without
-  // normalization and where the vocabulary has a token for every byte, decode_bytes(encode(x)) is x
-  // for every x without added tokens.
+  // normalization and where the vocabulary has a token for every byte (SentencePiece's: and for the
+  // blank), decode_bytes(encode(x)) is x for every x without added tokens (SentencePiece's: and
+  // without U+2581).
   std::string decode_bytes(std::span<const TokenId> ids, bool skip_special = false) const;
 
   // The same as text: U+FFFD stands for each maximal subpart that is not UTF-8.

@@ -164,6 +164,22 @@ TEST(Tokenizer, RefusesWhatItDoesNotKnow) {
   data.model = "wordpiece";
   EXPECT_EQ(kind_of([&] { make_tokenizer(data); }, &message), ErrorKind::kUnsupported);
   EXPECT_THAT(message, HasSubstr("\"wordpiece\""));
+  data = small_vocabulary("gpt-2");
+  data.pre_tokenizer.splits.push_back(SplitRule::kBlanksWithNext);
+  EXPECT_EQ(kind_of([&] { make_tokenizer(data); }, &message), ErrorKind::kUnsupported);
+  EXPECT_THAT(message, HasSubstr("blanks"));
+  // Behind a split that cuts characters only such splits follow as are at home among bytes.
+  for (size_t rule = 0; rule < kSplitRuleCount; ++rule) {
+    const auto second = static_cast<SplitRule>(rule);
+    data = small_vocabulary("gpt-2");
+    data.pre_tokenizer.splits = {SplitRule::kByteLevelDigits, second};
+    if (second == SplitRule::kByteLevelDigits || second == SplitRule::kAsciiTriple) {
+      EXPECT_NO_THROW(make_tokenizer(data));
+    } else {
+      EXPECT_EQ(kind_of([&] { make_tokenizer(data); }, &message), ErrorKind::kUnsupported);
+      EXPECT_THAT(message, HasSubstr("by bytes")) << rule;
+    }
+  }
   const auto tokenizer = make_tokenizer(small_vocabulary("gpt-2"));
   EXPECT_EQ(kind_of([&] { tokenizer->token_bytes(1500); }), ErrorKind::kInvalidInput);
   EXPECT_EQ(kind_of([&] { tokenizer->token_bytes(-1); }), ErrorKind::kInvalidInput);
