@@ -28,8 +28,8 @@ struct ModelOptions {
 // Not thread-safe; different models are independent of each other.
 class Model {
  public:
-  // Loads a .gguf file or a Hugging Face folder. Throws Error naming the file and what is wrong with
-  // it, or the option.
+  // Loads a .gguf file or a Hugging Face folder. Throws Error naming the file and what is wrong
+  // with it, or the option.
   explicit Model(const std::string& path, const ModelOptions& options = {});
   ~Model();
   Model(Model&&) noexcept;
