@@ -33,14 +33,20 @@ need_build_packages() {
     nlohmann-json3-dev libpcre2-dev libutf8proc-dev "$@"
 }
 
-# build PRESET [CMAKE OPTION…]
+# build PRESET [-DOPTION=VALUE…] [TARGET…]
 build() {
-  local preset=$1
+  local preset=$1 jobs options=() targets=()
   shift
+  while [[ ${1:-} == -D* ]]; do
+    options+=("$1")
+    shift
+  done
+  [ $# -eq 0 ] || targets=(--target "$@")
   say "Building ($preset)"
-  cmake --preset "$preset" "$@" >/dev/null
+  cmake --preset "$preset" "${options[@]}" >/dev/null
   # Four parallel compilers at most: some translation units take a gigabyte.
-  cmake --build --preset "$preset" -j "$(($(nproc) < 4 ? $(nproc) : 4))"
+  jobs=$(($(nproc) < 4 ? $(nproc) : 4))
+  cmake --build --preset "$preset" -j "$jobs" "${targets[@]}"
 }
 
 # make_venv FOLDER: a Python environment; made anew where an earlier attempt was cut off.
