@@ -22,8 +22,14 @@ struct Shape {
   int64_t columns;
 };
 
+constexpr std::string_view kBias = "_bias";
+
 // As models/model.h lists them.
 Shape expected_shape(std::string_view id, const models::ModelConfig& config, size_t layer) {
+  if (id.ends_with(kBias)) {
+    id.remove_suffix(kBias.size());
+    return {1, expected_shape(id, config, layer).rows};
+  }
   const int64_t hidden = config.hidden;
   if (id == "token_embedding" || id == "output") return {config.vocabulary, hidden};
   if (id.ends_with(".query_norm") || id.ends_with(".key_norm")) return {1, config.head_dim};

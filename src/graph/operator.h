@@ -61,6 +61,10 @@ std::vector<ValueType> infer_outputs(const Graph& graph, const Node& node,
 // mistake).
 std::span<const Operator> operators();
 const Operator& find_operator(std::string_view name);
+// A linear's weights by what they are: matrices, and the vectors added to their products, one for
+// each or none.
+std::span<const Weight> linear_matrices(const Node& linear);
+std::span<const Weight> linear_biases(const Node& linear);
 // Names of the operators that a gate may apply: one input, one output, element by element.
 bool is_activation(std::string_view name);
 

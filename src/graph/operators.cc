@@ -74,6 +74,12 @@ std::vector<ValueType> infer_residual_norm(const ShapeContext& c) {
   return {sum, with_quantization(c.node, sum)};
 }
 
+std::vector<ValueType> infer_bias(const ShapeContext& c) {
+  require(c.weights[0].rows == 1 && c.weights[0].columns == row_elements(c.inputs[0].shape),
+          "the bias does not fit the row");
+  return infer_same(c);
+}
+
 std::vector<ValueType> infer_quantize(const ShapeContext& c) {
   return {with_quantization(c.node, infer_same(c).front())};
 }
@@ -86,18 +92,32 @@ Axis axis_attribute(const Node& node) {
   throw_invalid("unknown axis '{}'", name);
 }
 
-// One output per weight; `axis` labels them in order ("heads,kv_heads,kv_heads" after fusion).
-// Attribute `gate` names an activation: two weights, gate and up, give one output act(gate) · up.
+// One output per matrix; `axis` labels them in order ("heads,kv_heads,kv_heads" after fusion). With
+// attribute `bias` the matrices are followed by as many vectors. Attribute `gate` names an
+// activation: two matrices, gate and up, give one output act(gate) · up; `activation` one for the
+// output of a single matrix.
 std::vector<ValueType> infer_linear(const ShapeContext& c) {
   const bool gated = !c.node.text("gate").empty();
   require(!gated || is_activation(c.node.text("gate")), "the gate is no activation");
+  const std::string& activation = c.node.text("activation");
+  require(activation.empty() || is_activation(activation), "the activation is none");
+  const bool biased = c.node.integer("bias") != 0;
+  require(!biased || c.weights.size() % 2 == 0, "not every matrix has a bias");
+  const auto matrices = c.weights.first(c.weights.size() / (biased ? 2 : 1));
   require(c.inputs[0].type == ElementType::kF32 || c.inputs[0].type == ElementType::kQuantized,
           "input must be f32 or quantized");
-  require(!gated || c.weights.size() == 2, "a gated linear takes two weights");
-  require(c.inputs.size() == 1 || c.weights.size() == 1, "a residual needs a single weight");
+  require(!gated || matrices.size() == 2, "a gated linear takes two matrices");
+  require(c.inputs.size() == 1 || matrices.size() == 1, "a residual needs a single matrix");
+  require(activation.empty() || (matrices.size() == 1 && c.inputs.size() == 1),
+          "an activation needs a single matrix and no residual");
   std::string labels = c.node.text("axis");
   std::vector<ValueType> outputs;
-  for (const WeightInfo& weight : c.weights) {
+  for (size_t i = matrices.size(); i < c.weights.size(); ++i) {
+    const WeightInfo& bias = c.weights[i];
+    require(bias.rows == 1 && bias.columns == matrices[i - matrices.size()].rows,
+            "a bias does not fit its matrix");
+  }
+  for (const WeightInfo& weight : matrices) {
     require(weight.columns == row_elements(c.inputs[0].shape),
             "weight columns differ from the input row");
     Node labelled;
@@ -164,8 +184,11 @@ using Scalars = std::span<const double>;
 
 std::vector<ValueType> infer_constant(const ShapeContext&) { return {scalar()}; }
 
-const std::vector<AttributeDeclaration> kLinearAttributes = {
-    {"axis", std::string("hidden")}, {"head_dim", int64_t{0}}, {"gate", std::string()}};
+const std::vector<AttributeDeclaration> kLinearAttributes = {{"axis", std::string("hidden")},
+                                                             {"head_dim", int64_t{0}},
+                                                             {"gate", std::string()},
+                                                             {"bias", int64_t{0}},
+                                                             {"activation", std::string()}};
 const std::vector<AttributeDeclaration> kQuantization = {{"quantization_group", int64_t{0}},
                                                          {"bits", int64_t{8}}};
 
@@ -196,6 +219,7 @@ std::vector<Operator> declare() {
       {"attention",
        "softmax(scale · Q·Kᵀ)·V over the cached keys and values that the state group keeps", 3, 3,
        0, 0, place, infer_attention, nullptr, false, kNoId},
+      {"bias", "x + b, a vector as long as a row", 1, 1, 1, 1, {}, infer_bias, nullptr, false, 0},
       {"constant",
        "a scalar",
        0,
@@ -256,8 +280,8 @@ std::vector<Operator> declare() {
        0},
       {"kv_write", "keys and values into the cache", 2, 2, 0, 0, place, infer_kv_write, nullptr,
        true, kNoId},
-      {"linear", "x·Wᵀ for one or several W, with gate or residual", 1, 2, 1, 8, kLinearAttributes,
-       infer_linear, nullptr, false, 1},
+      {"linear", "x·Wᵀ for one or several W, with bias, and gate, activation or residual", 1, 2, 1,
+       16, kLinearAttributes, infer_linear, nullptr, false, 1},
       {"multiply",
        "a · b",
        2,
@@ -320,6 +344,15 @@ const Attribute* Operator::default_attribute(std::string_view attribute) const {
 std::span<const Operator> operators() {
   static const std::vector<Operator> all = declare();
   return all;
+}
+
+std::span<const Weight> linear_matrices(const Node& linear) {
+  const std::span<const Weight> all = linear.weights;
+  return all.first(linear.integer("bias") != 0 ? all.size() / 2 : all.size());
+}
+
+std::span<const Weight> linear_biases(const Node& linear) {
+  return std::span<const Weight>(linear.weights).subspan(linear_matrices(linear).size());
 }
 
 bool is_activation(std::string_view name) { return name == "gelu_tanh" || name == "silu"; }

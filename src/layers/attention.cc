@@ -1,5 +1,7 @@
 #include "layers/attention.h"
 
+#include "layers/linear.h"
+
 namespace adze::layers {
 
 using graph::Attributes;
@@ -9,8 +11,8 @@ using graph::ValueId;
 ValueId attention(graph::Builder& builder, ValueId x, const AttentionSpec& spec) {
   const auto project = [&](const char* what, const char* axis) {
     const std::string id = spec.prefix + "." + what;
-    return builder.apply("linear", id, {x}, {tensor(id)},
-                         {{"axis", std::string(axis)}, {"head_dim", int64_t{spec.head_dim}}});
+    return linear(builder, x, id, spec.bias,
+                  {{"axis", std::string(axis)}, {"head_dim", int64_t{spec.head_dim}}});
   };
   ValueId query = project("query", "heads");
   ValueId key = project("key", "kv_heads");
@@ -38,8 +40,7 @@ ValueId attention(graph::Builder& builder, ValueId x, const AttentionSpec& spec)
   const ValueId scale = builder.apply("rsqrt", spec.prefix + ".scale", {scalar});
   const ValueId mixed = builder.apply("attention", spec.prefix + ".attention",
                                       {rotated_query, state, scale}, {}, place);
-  const std::string output = spec.prefix + ".output";
-  return builder.apply("linear", output, {mixed}, {tensor(output)});
+  return linear(builder, mixed, spec.prefix + ".output", spec.bias);
 }
 
 }  // namespace adze::layers

@@ -28,6 +28,7 @@ struct AttentionSpec {
   // Each head of queries and keys goes through an RMS norm before it turns: <prefix>.query_norm,
   // .key_norm.
   bool head_norms = false;
+  bool bias = false;        // of all four projections: <prefix>.query_bias, …
   double norm_epsilon = 0;  // of those
 };
 

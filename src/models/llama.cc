@@ -29,7 +29,8 @@ graph::Graph build_llama(const ModelConfig& config, const graph::WeightSource& w
     const ValueId mixed = layers::attention(builder, norm(spec.prefix + ".norm", x), spec);
     x = builder.apply("add", spec.prefix + ".residual", {x, mixed});
     const std::string mlp = "layers." + std::to_string(layer) + ".mlp";
-    const ValueId fed = layers::gated_mlp(builder, norm(mlp + ".norm", x), mlp, "silu");
+    const ValueId fed =
+        layers::gated_mlp(builder, norm(mlp + ".norm", x), mlp, "silu", config.mlp_bias);
     x = builder.apply("add", mlp + ".residual", {x, fed});
   }
   layers::logits(builder, x, config.tied_output ? "token_embedding" : "output",

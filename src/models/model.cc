@@ -56,7 +56,8 @@ layers::AttentionSpec attention_spec(const ModelConfig& config, int32_t layer,
           .head_dim = config.head_dim,
           .rotary_dim = config.rotary_dim,
           .rope = config.rope[static_cast<size_t>(layer)],
-          .query_scalar = config.query_scalar};
+          .query_scalar = config.query_scalar,
+          .bias = config.attention_bias};
 }
 
 const Architecture& find_architecture(std::string_view name) {

@@ -32,6 +32,8 @@ struct ModelConfig {
   std::vector<int32_t> window;     // positions that a row sees, its own included; 0: all
   std::vector<layers::Rope> rope;  // how positions turn queries and keys
   double query_scalar = 0;         // attention's scores are divided by its square root
+  bool attention_bias = false;     // its four projections have biases
+  bool mlp_bias = false;           // so have gate, up and down
 };
 
 // Declares the cache of all layers: a state group per number of key heads and window (pruned models
@@ -46,8 +48,9 @@ layers::AttentionSpec attention_spec(const ModelConfig& config, int32_t layer, i
 // [kv_heads·head_dim, hidden], output [hidden, heads·head_dim]}; layers.<i>.mlp.{norm, gate, up
 // [ffn, hidden], down [hidden, ffn]}; final_norm; output [vocab, hidden] unless tied. Where the
 // family has them: layers.<i>.attention.{query_norm, key_norm [1, head_dim], post_norm [1,
-// hidden]}, layers.<i>.mlp.post_norm. A norm's weight is the factor itself. Query and key rows are
-// in the order of half-split rotary pairs: dimension i turns with i + rotary_dim / 2.
+// hidden]}, layers.<i>.mlp.post_norm. With biases <projection>_bias [1, rows] for each projection.
+// A norm's weight is the factor itself. Query and key rows are in the order of half-split rotary
+// pairs: dimension i turns with i + rotary_dim / 2.
 struct Architecture {
   std::string_view name;
   // The declaration: input "tokens", output "logits" [sampled, vocab]. Throws Error{kInvalidInput}

@@ -199,12 +199,19 @@ TEST(HfCheckpoint, SizesThatDoNotGoTogether) {
   EXPECT_THAT(folder.error(ErrorKind::kUnsupported), HasSubstr("tensor lm_head.weight has no"));
 }
 
+TEST(HfCheckpoint, BiasesThatTheConfigurationPromisesMustBeThere) {
+  Folder folder;
+  folder.set("attention_bias", true);
+  EXPECT_THAT(folder.error(), HasSubstr("model.layers.0.self_attn.q_proj.bias"));
+  folder.set("attention_bias", false);
+  folder.set("mlp_bias", true);
+  EXPECT_THAT(folder.error(), HasSubstr("model.layers.0.mlp.gate_proj.bias"));
+}
+
 TEST(HfCheckpoint, WhatChangesTheArithmeticIsRefusedByName) {
   const Folder folder;
   const std::vector<std::pair<const char*, json>> changes = {
       {"hidden_act", "gelu"},
-      {"attention_bias", true},
-      {"mlp_bias", true},
       {"rope_interleaved", true},
       {"sliding_window", 4096},
       {"quantization_config", {{"quant_method", "gptq"}}},

@@ -115,13 +115,16 @@ MODELS = {
     "llama_bf16_llama3": dict(model=llama, tokenizer=byte_level_tokenizer, dtype=torch.bfloat16, config=llama3,
                               options=dict(tie_word_embeddings=True)),
     "gemma3_bf16": dict(model=gemma3, tokenizer=sentencepiece_tokenizer, dtype=torch.bfloat16),
+    "llama_f32_bias": dict(model=llama, tokenizer=byte_level_tokenizer, options=dict(attention_bias=True, mlp_bias=True)),
 }
 
 
 def randomize(model, centre):
     """Matrices keep the size of what passes through; norms lie around 1 (`centre` is the weight that means 1)."""
     for name, weight in model.named_parameters():
-        if weight.dim() == 1:
+        if name.endswith("bias"):
+            torch.nn.init.normal_(weight, 0, 0.5)
+        elif weight.dim() == 1:
             torch.nn.init.normal_(weight, centre, 0.2)
         else:
             wide = "embed_tokens" in name and not model.config.tie_word_embeddings

@@ -210,6 +210,60 @@ TEST_F(RewritingTest, AGateWhoseWeightTakesOtherActivationsIsLeft) {
   EXPECT_THAT(report.rejections[0].reason, HasSubstr("different activations"));
 }
 
+// --- fuse_bias, fuse_activation ---
+
+class EpilogueTest : public RewritingTest {
+ protected:
+  ValueId bias(const std::string& name, ValueId x) {
+    weights_.add(name, DType::kF32, 1, 64);
+    return builder_.apply("bias", name, {x}, {tensor(name)});
+  }
+};
+
+TEST_F(EpilogueTest, ALinearTakesItsBiasAndThenItsActivation) {
+  output(apply("silu", "act", {bias("b", linear("y", input()))}));
+  EXPECT_THAT(run("fuse_bias").changes, ElementsAre("y+bias"));
+  EXPECT_THAT(names(), ElementsAre("y+bias", "act"));
+  EXPECT_EQ(node("y+bias").integer("bias"), 1);
+  EXPECT_EQ(linear_biases(node("y+bias"))[0]->text(), "b");
+}
+
+TEST_F(EpilogueTest, AnActivationBehindALinearIsAppliedAsItWrites) {
+  output(apply("silu", "act", {linear("y", input())}));
+  EXPECT_THAT(run("fuse_activation").changes, ElementsAre("y+silu"));
+  EXPECT_THAT(names(), ElementsAre("y+silu"));
+  EXPECT_EQ(node("y+silu").text("activation"), "silu");
+  EXPECT_THAT(node("y+silu").origins, ElementsAre("y", "act"));
+}
+
+TEST_F(EpilogueTest, WhatOthersReadBeforeTheBiasOrTheActivationStays) {
+  const ValueId x = input();
+  const ValueId y = linear("y", x);
+  output(apply("add", "sum", {bias("b", y), y}));
+  const ValueId z = linear("z", x);
+  output(apply("add", "other", {apply("silu", "act", {z}), z}));
+  EXPECT_THAT(run("fuse_bias").rejections, SizeIs(1));
+  EXPECT_THAT(names(), ElementsAre("y", "b", "sum", "z", "act", "other"));
+}
+
+TEST_F(EpilogueTest, ASecondBiasStays) {
+  output(bias("second", bias("first", linear("y", input()))));
+  const PassReport report = run("fuse_bias");
+  EXPECT_THAT(names(), ElementsAre("y+bias", "second"));
+  ASSERT_THAT(report.rejections, SizeIs(1));
+  EXPECT_THAT(report.rejections[0].reason, HasSubstr("has a bias already"));
+}
+
+TEST_F(EpilogueTest, ALinearWithAnActivationTakesNoResidual) {
+  const ValueId x = input();
+  weights_.add("y", DType::kF32, 64, 64);
+  const ValueId y =
+      builder_.apply("linear", "y", {x}, {tensor("y")}, {{"activation", std::string("silu")}});
+  output(apply("add", "sum", {x, y}));
+  EXPECT_THAT(run("fuse_residual").rejections, SizeIs(1));
+  EXPECT_THAT(names(), ElementsAre("y", "sum"));
+}
+
 // --- fuse_residual ---
 
 TEST_F(RewritingTest, AResidualThatIsReadTwiceIsLeftAlone) {

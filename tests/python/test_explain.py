@@ -11,9 +11,9 @@ BIN = os.environ.get("ADZE_BIN")
 MODEL = os.environ.get("ADZE_MODEL")
 pytestmark = pytest.mark.skipif(not BIN or not MODEL, reason="ADZE_BIN or ADZE_MODEL is not set")
 
-PASSES = ["fold_constants", "eliminate_identities", "eliminate_common_subexpressions", "eliminate_dead", "fuse_qkv",
-          "fuse_gate_up", "fuse_residual", "fuse_residual_norm", "fuse_rope_kv_write", "quantize_activations",
-          "fuse_norm_quantize"]
+PASSES = ["fold_constants", "eliminate_identities", "eliminate_common_subexpressions", "eliminate_dead", "fuse_bias",
+          "fuse_qkv", "fuse_gate_up", "fuse_activation", "fuse_residual", "fuse_residual_norm", "fuse_rope_kv_write",
+          "quantize_activations", "fuse_norm_quantize"]
 
 
 def explain(*arguments):

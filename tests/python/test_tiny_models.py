@@ -126,3 +126,15 @@ def test_run_answers_with_the_likeliest_token(name):
                            "--ignore-eos", "--json"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["tokens"] == [int(np.load(TINY / name / "logits.npy")[last].argmax())]
+
+
+@pytest.mark.parametrize("off, fused", [([], {"fuse_bias": 14, "fuse_activation": 0}),
+                                        (["--disable-pass", "fuse_gate_up"], {"fuse_bias": 14, "fuse_activation": 2}),
+                                        (["--disable-pass", "fuse_bias"], {"fuse_qkv": 2, "fuse_activation": 0})])
+def test_biases_and_activations_fuse_without_changing_a_bit(off, fused):
+    """Two layers, each with seven projections that have a bias, and one activation."""
+    done = subprocess.run([BIN, "explain", "-m", TINY / "llama_f32_bias", "--verify", "--format", "json", *off],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    passes = {entry["name"]: entry for entry in json.loads(done.stdout)["passes"]}
+    assert {name: len(passes[name]["changes"]) for name in fused} == fused

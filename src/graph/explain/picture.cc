@@ -21,11 +21,12 @@ struct FamilyOfOperator {
   Family family;
 };
 constexpr FamilyOfOperator kFamilies[] = {
-    {"attention", Family::kAttention}, {"embedding", Family::kRows},
-    {"gather_sampled", Family::kRows}, {"kv_write", Family::kAttention},
-    {"linear", Family::kLinear},       {"quantize", Family::kQuantize},
-    {"residual_norm", Family::kNorm},  {"rms_norm", Family::kNorm},
-    {"rope", Family::kAttention},      {"rope_kv_write", Family::kAttention},
+    {"attention", Family::kAttention},     {"bias", Family::kLinear},
+    {"embedding", Family::kRows},          {"gather_sampled", Family::kRows},
+    {"kv_write", Family::kAttention},      {"linear", Family::kLinear},
+    {"quantize", Family::kQuantize},       {"residual_norm", Family::kNorm},
+    {"rms_norm", Family::kNorm},           {"rope", Family::kAttention},
+    {"rope_kv_write", Family::kAttention},
 };
 
 // "layers.i.mlp.up" without its layer: "mlp.up".

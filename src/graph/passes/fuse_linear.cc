@@ -1,8 +1,9 @@
-// Fusions around linears: query/key/value, gate/up, residual.
+// Fusions around linears: bias, query/key/value, gate/up, activation, residual.
 #include <fmt/core.h>
 
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "graph/operator.h"
@@ -12,14 +13,68 @@ namespace adze::graph {
 namespace {
 
 bool is_plain_linear(const Node& node) {
-  return node.op->name == "linear" && node.inputs.size() == 1 && node.text("gate").empty();
+  return node.op->name == "linear" && node.inputs.size() == 1 && node.text("gate").empty() &&
+         node.text("activation").empty();
 }
 
-bool single_weight(const Node& node) { return node.weights.size() == 1; }
+bool single_matrix(const Node& node) { return linear_matrices(node).size() == 1; }
+
+bool has_bias(const Node& node) { return !linear_biases(node).empty(); }
+
+// The plain linear of a single matrix that alone produces `value`; else kNoId, with why in
+// `reason`.
+NodeId plain_producer(const Graph& graph, ValueId value, std::string& reason) {
+  const NodeId linear = sole_producer(graph, value, is_linear, "a linear", reason);
+  if (linear == kNoId) return kNoId;
+  const Node& node = graph.node(linear);
+  if (is_plain_linear(node) && single_matrix(node)) return linear;
+  reason = fmt::format("{} has a gate, an activation, a residual or more matrices", node.name);
+  return kNoId;
+}
+
+// Replaces `linear` and `follower`, which reads it, by `fused`, which does the work of both.
+void replace_both(const PassContext& context, NodeId fused, NodeId linear, NodeId follower) {
+  Graph& graph = context.graph;
+  Node& result = graph.mutable_node(fused);
+  result.origins = graph.node(linear).origins;
+  append_origins(result, graph.node(follower));
+  const ValueId output = graph.node(follower).outputs[0];
+  graph.remove(follower);
+  graph.remove(linear);
+  graph.adopt_output(fused, 0, output);
+  context.changed(graph.node(fused).name);
+}
 
 int64_t activation_group(const PassContext& context, const Node& node) {
   return activation_group(context.options, node.weights[0]->info(context.source));
 }
+
+}  // namespace
+
+void fuse_bias(const PassContext& context) {
+  Graph& graph = context.graph;
+  for (const NodeId id : std::vector<NodeId>(graph.order())) {
+    const Node node = graph.node(id);
+    if (node.op->name != "bias") continue;
+    std::string reason;
+    const NodeId linear = plain_producer(graph, node.inputs[0], reason);
+    if (linear != kNoId && has_bias(graph.node(linear))) {
+      reason = fmt::format("{} has a bias already", graph.node(linear).name);
+    } else if (linear != kNoId) {
+      const Node from = graph.node(linear);
+      Attributes attributes = from.attributes;
+      attributes["bias"] = int64_t{1};
+      const NodeId fused = graph.add_node("linear", from.name + "+bias", from.inputs,
+                                          {from.weights[0], node.weights[0]}, std::move(attributes),
+                                          context.source, id);
+      replace_both(context, fused, linear, id);
+      continue;
+    }
+    context.rejected(node.name, reason);
+  }
+}
+
+namespace {
 
 // Projections to heads that can share one linear, in order.
 using Projections = std::vector<NodeId>;
@@ -28,16 +83,19 @@ void fuse_projections(const PassContext& context, const Projections& linears) {
   Graph& graph = context.graph;
   const Node first = graph.node(linears[0]);
   std::vector<Weight> weights;
+  std::vector<Weight> biases;
   std::vector<ValueId> outputs;
   std::string axes;
   Node collected;  // origins
   for (const NodeId id : linears) {
     const Node& node = graph.node(id);
     weights.push_back(node.weights[0]);
+    for (const Weight& bias : linear_biases(node)) biases.push_back(bias);
     outputs.push_back(node.outputs[0]);
     axes += (axes.empty() ? "" : ",") + node.text("axis");
     append_origins(collected, node);
   }
+  weights.insert(weights.end(), biases.begin(), biases.end());
   Attributes attributes = first.attributes;
   attributes["axis"] = axes;
   const NodeId fused =
@@ -54,14 +112,15 @@ void fuse_projections(const PassContext& context, const Projections& linears) {
 
 void fuse_qkv(const PassContext& context) {
   const Graph& graph = context.graph;
-  // Head projections by what they read, their head_dim, and what they ask of their activations.
-  std::map<ValueId, std::map<std::pair<int64_t, int64_t>, Projections>> by_input;
+  // Head projections by what they read, their head_dim, what they ask of their activations, and
+  // whether they have a bias.
+  std::map<ValueId, std::map<std::tuple<int64_t, int64_t, bool>, Projections>> by_input;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    if (!is_plain_linear(node) || !single_weight(node)) continue;
+    if (!is_plain_linear(node) || !single_matrix(node)) continue;
     const std::string& axis = node.text("axis");
     if (axis != "heads" && axis != "kv_heads") continue;
-    const std::pair key(node.integer("head_dim"), activation_group(context, node));
+    const std::tuple key(node.integer("head_dim"), activation_group(context, node), has_bias(node));
     by_input[node.inputs[0]][key].push_back(id);
   }
   for (const auto& [input, kinds] : by_input) {
@@ -70,9 +129,10 @@ void fuse_qkv(const PassContext& context) {
         fuse_projections(context, linears);
       } else {
         context.rejected(graph.node(linears[0]).name,
-                         kinds.size() == 1 ? "no other projection reads its input"
-                                           : "other projections of its input differ in head_dim or "
-                                             "in the activations that their weights take");
+                         kinds.size() == 1
+                             ? "no other projection reads its input"
+                             : "other projections of its input differ in head_dim, in "
+                               "the activations that their weights take, or in bias");
       }
     }
   }
@@ -102,10 +162,14 @@ std::optional<GatedProduct> match_gated_product(const PassContext& context, cons
   if (found.up == kNoId) return std::nullopt;
   const Node& gate = graph.node(found.gate);
   const Node& up = graph.node(found.up);
-  if (!is_plain_linear(gate) || !is_plain_linear(up) || !single_weight(gate) ||
-      !single_weight(up) || gate.inputs != up.inputs) {
-    reason = fmt::format("{} and {} are not plain linears of one input, a weight each", gate.name,
+  if (!is_plain_linear(gate) || !is_plain_linear(up) || !single_matrix(gate) ||
+      !single_matrix(up) || gate.inputs != up.inputs) {
+    reason = fmt::format("{} and {} are not plain linears of one input, a matrix each", gate.name,
                          up.name);
+    return std::nullopt;
+  }
+  if (has_bias(gate) != has_bias(up)) {
+    reason = fmt::format("of {} and {} one has a bias", gate.name, up.name);
     return std::nullopt;
   }
   if (activation_group(context, gate) != activation_group(context, up)) {
@@ -133,11 +197,16 @@ void fuse_gate_up(const PassContext& context) {
       continue;
     }
     const Node gate = graph.node(found->gate);
+    const Node& up = graph.node(found->up);
     Attributes attributes = gate.attributes;
     attributes["gate"] = graph.node(found->activation).op->name;
-    const NodeId fused = graph.add_node("linear", gate.name + "+up", gate.inputs,
-                                        {gate.weights[0], graph.node(found->up).weights[0]},
-                                        std::move(attributes), context.source, product);
+    std::vector<Weight> weights = {gate.weights[0], up.weights[0]};
+    for (const Node* projection : {&gate, &up}) {
+      for (const Weight& bias : linear_biases(*projection)) weights.push_back(bias);
+    }
+    const NodeId fused =
+        graph.add_node("linear", gate.name + "+up", gate.inputs, std::move(weights),
+                       std::move(attributes), context.source, product);
     Node& result = graph.mutable_node(fused);
     result.origins.clear();
     for (const NodeId id : {found->gate, found->activation, found->up, product}) {
@@ -149,19 +218,26 @@ void fuse_gate_up(const PassContext& context) {
   }
 }
 
-namespace {
-
-// The linear behind operand `i` of a sum, if it can add the other operand as it writes.
-NodeId linear_of_sum(const Graph& graph, const Node& sum, size_t i, std::string& reason) {
-  const NodeId linear = sole_producer(graph, sum.inputs[i], is_linear, "a linear", reason);
-  if (linear == kNoId) return kNoId;
-  const Node& node = graph.node(linear);
-  if (is_plain_linear(node) && single_weight(node)) return linear;
-  reason = fmt::format("{} has a gate, a residual or more weights", node.name);
-  return kNoId;
+void fuse_activation(const PassContext& context) {
+  Graph& graph = context.graph;
+  for (const NodeId id : std::vector<NodeId>(graph.order())) {
+    const Node node = graph.node(id);
+    if (!is_activation(node.op->name)) continue;
+    std::string reason;
+    const NodeId linear = plain_producer(graph, node.inputs[0], reason);
+    if (linear == kNoId) {
+      context.rejected(node.name, reason);
+      continue;
+    }
+    const Node from = graph.node(linear);
+    Attributes attributes = from.attributes;
+    attributes["activation"] = node.op->name;
+    const NodeId fused =
+        graph.add_node("linear", fmt::format("{}+{}", from.name, node.op->name), from.inputs,
+                       from.weights, std::move(attributes), context.source, id);
+    replace_both(context, fused, linear, id);
+  }
 }
-
-}  // namespace
 
 void fuse_residual(const PassContext& context) {
   Graph& graph = context.graph;
@@ -177,8 +253,11 @@ void fuse_residual(const PassContext& context) {
     }
     std::string reasons[2];
     size_t operand = 0;
-    NodeId linear = linear_of_sum(graph, node, 0, reasons[0]);
-    if (linear == kNoId) linear = linear_of_sum(graph, node, operand = 1, reasons[1]);
+    NodeId linear = plain_producer(graph, node.inputs[0], reasons[0]);
+    if (linear == kNoId) {
+      operand = 1;
+      linear = plain_producer(graph, node.inputs[1], reasons[1]);
+    }
     if (linear == kNoId) {
       context.rejected(node.name, reasons[0] + "; " + reasons[1]);
       continue;
@@ -187,13 +266,7 @@ void fuse_residual(const PassContext& context) {
     const NodeId fused = graph.add_node("linear", from.name + "+residual",
                                         {from.inputs[0], node.inputs[1 - operand]}, from.weights,
                                         from.attributes, context.source, sum);
-    Node& result = graph.mutable_node(fused);
-    result.origins = from.origins;
-    append_origins(result, node);
-    graph.remove(sum);
-    graph.remove(linear);
-    graph.adopt_output(fused, 0, node.outputs[0]);
-    context.changed(result.name);
+    replace_both(context, fused, linear, sum);
   }
 }
 

@@ -99,6 +99,8 @@ void eliminate_dead(const PassContext&);
 void fuse_qkv(const PassContext&);
 void fuse_gate_up(const PassContext&);
 void fuse_residual(const PassContext&);
+void fuse_bias(const PassContext&);
+void fuse_activation(const PassContext&);
 void fuse_residual_norm(const PassContext&);
 void fuse_rope_kv_write(const PassContext&);
 void quantize_activations(const PassContext&);

@@ -44,7 +44,7 @@ std::string_view exactness_name(Exactness exactness) {
 
 std::span<const Pass> passes() {
   using enum Exactness;
-  static constexpr std::array<Pass, 11> kPasses = {{
+  static constexpr std::array<Pass, 13> kPasses = {{
       {"fold_constants", "computes operators whose inputs are all constants", kBitIdentical,
        fold_constants},
       {"eliminate_identities", "drops operators that return their input", kBitIdentical,
@@ -53,9 +53,12 @@ std::span<const Pass> passes() {
        kBitIdentical, eliminate_common_subexpressions},
       {"eliminate_dead", "drops operators whose results nobody reads", kBitIdentical,
        eliminate_dead},
+      {"fuse_bias", "a linear adds its bias as it writes", kBitIdentical, fuse_bias},
       {"fuse_qkv", "query, key and value projections become one linear", kBitIdentical, fuse_qkv},
       {"fuse_gate_up", "gate, activation, up and product become one linear", kBitIdentical,
        fuse_gate_up},
+      {"fuse_activation", "a linear applies the activation as it writes", kBitIdentical,
+       fuse_activation},
       {"fuse_residual", "a linear adds the residual as it writes", kBitIdentical, fuse_residual},
       {"fuse_residual_norm", "a residual is added where the sum is normed, and normed before it",
        kBitIdentical, fuse_residual_norm},

@@ -56,7 +56,7 @@ struct Granularity {
 
 Granularity granularity(const PassContext& context, const Node& node) {
   int64_t group = 0;
-  for (const Weight& weight : node.weights) {
+  for (const Weight& weight : linear_matrices(node)) {
     const WeightInfo info = weight->info(context.source);
     const int64_t own = activation_group(context.options, info);
     if (own == 0) return {0, fmt::format("{} is {}", weight->text(), dtype_info(info.dtype).name)};

@@ -203,12 +203,14 @@ inline void run_tile(const PackedFormat& f, const uint8_t* panel, const RowView<
                    : tile_bits8<V, R, P, 32, false, false>(f, panel, rows, columns, group, acc);
 }
 
-// Sixteen results to y, with the residual; fewer than sixteen channels in the last panel.
+// Sixteen results to y, with bias and residual; fewer than sixteen channels in the last panel.
 template <class V>
 inline void write_out(const LinearArguments& a, int64_t row, int64_t panel, typename V::F result) {
   const int64_t channel = panel * kPanelRows;
-  const int64_t at = (row - a.first_row) * a.y_stride + channel - a.first_panel * kPanelRows;
+  const int64_t first = channel - a.first_panel * kPanelRows;
+  const int64_t at = (row - a.first_row) * a.y_stride + first;
   if (channel + kPanelRows <= a.channels) {
+    if (a.bias != nullptr) result = V::add(result, V::load(a.bias + first));
     if (a.residual != nullptr) result = V::add(V::load(a.residual + at), result);
     V::store(a.y + at, result);
     return;
@@ -216,6 +218,7 @@ inline void write_out(const LinearArguments& a, int64_t row, int64_t panel, type
   alignas(64) float lanes[kPanelRows];
   V::store(lanes, result);
   for (int64_t i = 0; i < a.channels - channel; ++i) {
+    if (a.bias != nullptr) lanes[i] += a.bias[first + i];
     a.y[at + i] = a.residual != nullptr ? a.residual[at + i] + lanes[i] : lanes[i];
   }
 }

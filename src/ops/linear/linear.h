@@ -38,7 +38,7 @@ struct QuantizedLayout {
 
 // One operand pair. Rows are [first_row, last_row) of x, channels those of panels [first_panel,
 // last_panel). `y` is where the result of the first row and the first panel's first channel goes;
-// `residual` likewise.
+// `bias` and `residual` likewise. y = residual + (x·Wᵀ + bias).
 struct LinearArguments {
   const PackedFormat* format = nullptr;
   const std::byte* panels = nullptr;  // of the whole matrix
@@ -53,6 +53,7 @@ struct LinearArguments {
   int64_t last_row = 0;
   float* y = nullptr;
   int64_t y_stride = 0;             // floats between rows of y and of the residual
+  const float* bias = nullptr;      // of each channel; or null
   const float* residual = nullptr;  // added to the result, same layout as y (may be y); or null
   std::byte* scratch = nullptr;     // linear_scratch_bytes(), aligned to 64
 };

@@ -133,7 +133,8 @@ struct Problem {
   }
 
   void run(const LinearKernels& kernels, int64_t first, int64_t last, int64_t first_panel,
-           int64_t last_panel, const float* residual, std::vector<float>& y) const {
+           int64_t last_panel, const float* bias, const float* residual,
+           std::vector<float>& y) const {
     LinearArguments a;
     a.format = &w.format;
     a.panels = w.panels.data();
@@ -149,6 +150,7 @@ struct Problem {
     const int64_t at = first * w.rows + first_panel * kPanelRows;
     a.y = y.data() + at;
     a.y_stride = w.rows;
+    if (bias != nullptr) a.bias = bias + first_panel * kPanelRows;
     a.residual = residual == nullptr ? nullptr : residual + at;
     a.scratch = scratch.data();
     kernels.linear(a);
@@ -156,7 +158,7 @@ struct Problem {
 
   std::vector<float> whole(const LinearKernels& kernels) const {
     std::vector<float> y(static_cast<size_t>(rows * w.rows));
-    run(kernels, 0, rows, 0, panel_count(w.rows), nullptr, y);
+    run(kernels, 0, rows, 0, panel_count(w.rows), nullptr, nullptr, y);
     return y;
   }
 };
@@ -214,7 +216,7 @@ TEST(Linear, EveryKernelGivesTheSameBits) {
 }
 
 // Every row class against every other: rows one by one, in pairs, …, in 33.
-TEST(Linear, RowsPanelsAndResidualDoNotChangeBits) {
+TEST(Linear, RowsPanelsBiasAndResidualDoNotChangeBits) {
   for (const DType dtype : {DType::kQ4_1, DType::kQ8_0, DType::kQ4_K, DType::kQ6_K, DType::kF32}) {
     const Matrix w(dtype, 53, 256, 3);
     for (const auto& k : runnable()) {
@@ -225,13 +227,17 @@ TEST(Linear, RowsPanelsAndResidualDoNotChangeBits) {
         for (size_t i = 0; i < residual.size(); ++i)
           residual[i] = 0.25f * static_cast<float>(i % 7);
         std::vector<float> sums(expected);
-        for (size_t i = 0; i < sums.size(); ++i) sums[i] = residual[i] + expected[i];
+        std::vector<float> bias(53);
+        for (size_t i = 0; i < bias.size(); ++i) bias[i] = 0.1f * static_cast<float>(i % 11);
+        for (size_t i = 0; i < sums.size(); ++i) {
+          sums[i] = residual[i] + (expected[i] + bias[i % bias.size()]);
+        }
         for (int64_t size = 1; size <= 17; ++size) {
           std::vector<float> pieces(expected.size());
           for (int64_t first = 0; first < 33; first += size) {
             const int64_t last = std::min<int64_t>(33, first + size);
-            problem.run(*k.kernels, first, last, 0, 1, residual.data(), pieces);
-            problem.run(*k.kernels, first, last, 1, 4, residual.data(), pieces);
+            problem.run(*k.kernels, first, last, 0, 1, bias.data(), residual.data(), pieces);
+            problem.run(*k.kernels, first, last, 1, 4, bias.data(), residual.data(), pieces);
           }
           expect_same_bits(pieces, sums,
                            std::string(dtype_info(dtype).name) + " " + k.name + " bits " +

@@ -70,7 +70,8 @@ namespace {
 std::optional<std::string> refuses_weights(const Graph& graph, const Node& node,
                                            const graph::WeightSource& source) {
   const Value& input = graph.value(node.inputs[0]);
-  for (const graph::Weight& weight : node.weights) {
+  const bool linear = node.op->name == "linear";
+  for (const graph::Weight& weight : linear ? graph::linear_matrices(node) : node.weights) {
     const DType dtype = weight->info(source).dtype;
     const bool plain = dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
     if (!plain && scale_group(dtype) == 0) {

@@ -15,11 +15,19 @@ using graph::RunContext;
 constexpr int64_t kRowBlock = 64;  // int8 rows of 1,536 columns: 128 KiB
 
 using GateKernel = decltype(ops::ElementwiseKernels::silu_multiply);
+using ActivationKernel = decltype(ops::ElementwiseKernels::silu);
 
 // activation(gate) · up; null where there is no gate.
 GateKernel gate_kernel(const ops::ElementwiseKernels& kernels, std::string_view activation) {
   if (activation == "silu") return kernels.silu_multiply;
   if (activation == "gelu_tanh") return kernels.gelu_tanh_multiply;
+  return nullptr;
+}
+
+// Null where there is no activation.
+ActivationKernel activation_kernel(const ops::ElementwiseKernels& kernels, std::string_view name) {
+  if (name == "silu") return kernels.silu;
+  if (name == "gelu_tanh") return kernels.gelu_tanh;
   return nullptr;
 }
 
@@ -31,13 +39,18 @@ class LinearStep final : public Step {
         residual_(node.inputs.size() > 1 ? node.inputs[1] : graph::kNoId),
         gated_(!node.text("gate").empty()),
         gate_(gate_kernel(ops::elementwise_kernels(context.cpu.isa), node.text("gate"))),
+        activation_(
+            activation_kernel(ops::elementwise_kernels(context.cpu.isa), node.text("activation"))),
         scratch_(context.scratch) {
     const graph::Value& input = context.graph.value(input_);
     quantized_ = input.type == graph::ElementType::kQuantized;
     if (quantized_) layout_ = quantized_layout(input);
-    for (size_t i = 0; i < node.weights.size(); ++i) {
-      const PackedWeight& weight = context.weights.matrix(node.weights[i]);
-      operands_.push_back({&weight, node.outputs[gated_ ? 0 : i]});
+    const auto matrices = graph::linear_matrices(node);
+    const auto biases = graph::linear_biases(node);
+    for (size_t i = 0; i < matrices.size(); ++i) {
+      const PackedWeight& weight = context.weights.matrix(matrices[i]);
+      const float* bias = biases.empty() ? nullptr : context.weights.vector(biases[i]).data();
+      operands_.push_back({&weight, bias, node.outputs[gated_ ? 0 : i]});
       panels_ += ops::panel_count(weight.rows);
     }
     rows_of_ = &context.graph.value(node.outputs[0]);
@@ -77,6 +90,7 @@ class LinearStep final : public Step {
  private:
   struct Operand {
     const PackedWeight* weight;
+    const float* bias;  // null: none
     graph::ValueId output;
   };
 
@@ -93,22 +107,33 @@ class LinearStep final : public Step {
     return a;
   }
 
-  void run_operand(const RunContext& context, const Operand& operand, int64_t rows, Range panels) {
-    ops::LinearArguments a = arguments(context, operand);
+  static void set_panels(ops::LinearArguments& a, const Operand& operand, Range panels) {
     a.first_panel = panels.begin;
     a.last_panel = panels.end;
+    if (operand.bias != nullptr) a.bias = operand.bias + panels.begin * ops::kPanelRows;
+  }
+
+  void run_operand(const RunContext& context, const Operand& operand, int64_t rows, Range panels) {
+    ops::LinearArguments a = arguments(context, operand);
+    set_panels(a, operand, panels);
     a.y_stride = operand.weight->rows;
+    const int64_t channel = panels.begin * ops::kPanelRows;
+    const int64_t width = std::min(panels.end * ops::kPanelRows, a.channels) - channel;
     float* y = buffer<float>(context, operand.output);
     const float* residual = residual_ == graph::kNoId ? nullptr : buffer<float>(context, residual_);
     // Float rows decode a panel once per call: all rows at once.
     const int64_t block = quantized_ ? kRowBlock : rows;
     for (int64_t first = 0; first < rows; first += block) {
-      const int64_t at = first * a.y_stride + panels.begin * ops::kPanelRows;
+      const int64_t at = first * a.y_stride + channel;
       a.first_row = first;
       a.last_row = std::min(rows, first + block);
       a.y = y + at;
       a.residual = residual == nullptr ? nullptr : residual + at;
       kernels_.linear(a);
+      if (activation_ == nullptr) continue;
+      for (int64_t row = 0; row < a.last_row - first; ++row) {
+        activation_(a.y + row * a.y_stride, width, a.y + row * a.y_stride);
+      }
     }
   }
 
@@ -128,8 +153,8 @@ class LinearStep final : public Step {
       gate.last_row = up.last_row = std::min(rows, first + kRowBlock);
       for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
         const int64_t channel = panel * ops::kPanelRows;
-        gate.first_panel = up.first_panel = panel;
-        gate.last_panel = up.last_panel = panel + 1;
+        set_panels(gate, operands_[0], {panel, panel + 1});
+        set_panels(up, operands_[1], {panel, panel + 1});
         gate.y = out + first * channels + channel;
         kernels_.linear(gate);
         kernels_.linear(up);
@@ -147,6 +172,7 @@ class LinearStep final : public Step {
   graph::ValueId residual_;
   bool gated_;
   GateKernel gate_;
+  ActivationKernel activation_;
   const Scratch& scratch_;
   bool quantized_ = false;
   ops::QuantizedLayout layout_;

@@ -64,12 +64,15 @@ PackedWeights::PackedWeights(const graph::Graph& graph, std::span<const graph::N
   std::map<std::string, graph::Weight> pending;
   size_t total = 0;
   for (const graph::NodeId id : nodes) {
-    const std::string& op = graph.node(id).op->name;
-    const bool matrix = op == "linear" || op == "embedding";  // of a single row too
-    for (const graph::Weight& weight : graph.node(id).weights) {
+    const graph::Node& node = graph.node(id);
+    const size_t matrices = node.op->name == "linear"      ? graph::linear_matrices(node).size()
+                            : node.op->name == "embedding" ? 1
+                                                           : 0;
+    for (size_t i = 0; i < node.weights.size(); ++i) {
+      const graph::Weight& weight = node.weights[i];
       const std::string key = weight->text();
       const graph::WeightInfo info = weight->info(source);
-      if (!matrix) {
+      if (i >= matrices) {
         std::vector<float>& values = vectors_[key].values;
         vectors_[key].source = info.dtype;
         std::vector<std::byte> encoded(info.bytes());

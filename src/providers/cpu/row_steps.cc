@@ -371,6 +371,36 @@ class ElementwiseStep final : public Step {
   float scalar_ = 0;
 };
 
+// x + b: what is left where no linear takes the bias.
+class BiasStep final : public Step {
+ public:
+  BiasStep(const StepContext& context, const Node& node)
+      : isa_(context.cpu.isa),
+        input_(node.inputs[0]),
+        output_(context.graph.value(node.outputs[0])),
+        output_id_(node.outputs[0]),
+        bias_(context.weights.vector(node.weights[0])) {}
+
+  void run(const RunContext& context) override {
+    const auto columns = static_cast<int64_t>(bias_.size());
+    const Range share =
+        member_range(row_count(output_, *context.batch), context.member, context.members);
+    for (int64_t row = share.begin; row < share.end; ++row) {
+      const float* x = buffer<float>(context, input_) + row * columns;
+      ops::elementwise_kernels(isa_).add(x, bias_.data(), columns,
+                                         buffer<float>(context, output_id_) + row * columns);
+    }
+  }
+  std::string kernels() const override { return kernel_name(isa_, "add"); }
+
+ private:
+  Isa isa_;
+  ValueId input_;
+  const graph::Value& output_;
+  ValueId output_id_;
+  std::span<const float> bias_;
+};
+
 using ops::ElementwiseKernels;
 
 void add(const ElementwiseKernels& kernels, const float* a, const float* b, float scalar,
@@ -404,6 +434,7 @@ void silu(const ElementwiseKernels& kernels, const float* a, const float*, float
 std::unique_ptr<Step> make_row_step(const StepContext& context, const Node& node) {
   const std::string& op = node.op->name;
   if (op == "embedding") return std::make_unique<EmbeddingStep>(context, node);
+  if (op == "bias") return std::make_unique<BiasStep>(context, node);
   if (op == "rms_norm") return std::make_unique<NormStep>(context, node);
   if (op == "residual_norm") return std::make_unique<ResidualNormStep>(context, node);
   if (op == "quantize") return std::make_unique<QuantizeStep>(context, node);
