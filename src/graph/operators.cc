@@ -100,7 +100,7 @@ std::vector<ValueType> infer_linear(const ShapeContext& c) {
   const bool gated = !c.node.text("gate").empty();
   require(!gated || is_activation(c.node.text("gate")), "the gate is no activation");
   const std::string& activation = c.node.text("activation");
-  require(activation.empty() || is_activation(activation), "the activation is none");
+  require(activation.empty() || is_activation(activation), "no operator applies that activation");
   const bool biased = c.node.integer("bias") != 0;
   require(!biased || c.weights.size() % 2 == 0, "not every matrix has a bias");
   const auto matrices = c.weights.first(c.weights.size() / (biased ? 2 : 1));
