@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -32,17 +33,22 @@ NodeId plain_producer(const Graph& graph, ValueId value, std::string& reason) {
   return kNoId;
 }
 
-// Replaces `linear` and `follower`, which reads it, by `fused`, which does the work of both.
-void replace_both(const PassContext& context, NodeId fused, NodeId linear, NodeId follower) {
+// One linear in place of `linear` and of `follower`, which alone reads it: `fused` with the name of
+// `linear` and `suffix`, of which only inputs, weights and attributes count.
+void fuse_follower(const PassContext& context, NodeId linear, NodeId follower,
+                   std::string_view suffix, Node fused) {
   Graph& graph = context.graph;
-  Node& result = graph.mutable_node(fused);
+  const NodeId id = graph.add_node("linear", fmt::format("{}+{}", graph.node(linear).name, suffix),
+                                   std::move(fused.inputs), std::move(fused.weights),
+                                   std::move(fused.attributes), context.source, follower);
+  Node& result = graph.mutable_node(id);
   result.origins = graph.node(linear).origins;
   append_origins(result, graph.node(follower));
   const ValueId output = graph.node(follower).outputs[0];
   graph.remove(follower);
   graph.remove(linear);
-  graph.adopt_output(fused, 0, output);
-  context.changed(graph.node(fused).name);
+  graph.adopt_output(id, 0, output);
+  context.changed(graph.node(id).name);
 }
 
 int64_t activation_group(const PassContext& context, const Node& node) {
@@ -61,13 +67,10 @@ void fuse_bias(const PassContext& context) {
     if (linear != kNoId && has_bias(graph.node(linear))) {
       reason = fmt::format("{} has a bias already", graph.node(linear).name);
     } else if (linear != kNoId) {
-      const Node from = graph.node(linear);
-      Attributes attributes = from.attributes;
-      attributes["bias"] = int64_t{1};
-      const NodeId fused = graph.add_node("linear", from.name + "+bias", from.inputs,
-                                          {from.weights[0], node.weights[0]}, std::move(attributes),
-                                          context.source, id);
-      replace_both(context, fused, linear, id);
+      Node fused = graph.node(linear);
+      fused.weights.push_back(node.weights[0]);
+      fused.attributes["bias"] = int64_t{1};
+      fuse_follower(context, linear, id, "bias", std::move(fused));
       continue;
     }
     context.rejected(node.name, reason);
@@ -229,13 +232,9 @@ void fuse_activation(const PassContext& context) {
       context.rejected(node.name, reason);
       continue;
     }
-    const Node from = graph.node(linear);
-    Attributes attributes = from.attributes;
-    attributes["activation"] = node.op->name;
-    const NodeId fused =
-        graph.add_node("linear", fmt::format("{}+{}", from.name, node.op->name), from.inputs,
-                       from.weights, std::move(attributes), context.source, id);
-    replace_both(context, fused, linear, id);
+    Node fused = graph.node(linear);
+    fused.attributes["activation"] = node.op->name;
+    fuse_follower(context, linear, id, node.op->name, std::move(fused));
   }
 }
 
@@ -262,11 +261,9 @@ void fuse_residual(const PassContext& context) {
       context.rejected(node.name, reasons[0] + "; " + reasons[1]);
       continue;
     }
-    const Node from = graph.node(linear);
-    const NodeId fused = graph.add_node("linear", from.name + "+residual",
-                                        {from.inputs[0], node.inputs[1 - operand]}, from.weights,
-                                        from.attributes, context.source, sum);
-    replace_both(context, fused, linear, sum);
+    Node fused = graph.node(linear);
+    fused.inputs.push_back(node.inputs[1 - operand]);
+    fuse_follower(context, linear, sum, "residual", std::move(fused));
   }
 }
 
