@@ -22,7 +22,7 @@ Checkpoint open_checkpoint(const std::filesystem::path& path) {
 
 std::unique_ptr<const text::Tokenizer> open_tokenizer(const std::filesystem::path& path) {
   constexpr int32_t kNoRows = 0;  // no embedding to match
-  if (is_folder(path)) return open_hf_tokenizer(path, kNoRows);
+  if (is_folder(path)) return start_hf_tokenizer(path, kNoRows).get();
   if (path.extension() == ".json") return open_tokenizer_json(path);
   return open_tokenizer(gguf::File::open(path));
 }

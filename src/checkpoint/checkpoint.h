@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <string>
 
@@ -13,14 +14,19 @@
 
 namespace adze::checkpoint {
 
+// A tokenizer that is being made; get() waits for it and throws what making it threw.
+using PendingTokenizer = std::future<std::unique_ptr<const text::Tokenizer>>;
+
 // An opened model. Weights are read from its files on demand.
 struct Checkpoint {
   std::string path;  // as messages name it
   models::ModelConfig config;
   std::unique_ptr<const graph::WeightSource> weights;  // by the canonical ids of models/model.h
-  std::unique_ptr<const text::Tokenizer> tokenizer;    // never null
-  std::string chat_template;                           // empty: the model has none
-  uint64_t tensor_bytes = 0;                           // of all tensors in the files
+  // Large vocabularies take as long as packing the weights: made meanwhile. get() never gives null,
+  // and throws as open_checkpoint().
+  PendingTokenizer tokenizer;
+  std::string chat_template;  // empty: the model has none
+  uint64_t tensor_bytes = 0;  // of all tensors in the files
 };
 
 // Throws Error{kInvalidInput} or {kUnsupported} naming the file and what is wrong with it.

@@ -8,6 +8,7 @@
 #include "checkpoint/family.h"
 #include "checkpoint/formats.h"
 #include "checkpoint/gguf_vocabulary.h"
+#include "checkpoint/make_tokenizer.h"
 
 namespace adze::checkpoint {
 namespace {
@@ -70,7 +71,7 @@ Checkpoint open_gguf(const std::filesystem::path& path) {
   }
   refuse_unused_tensors(tensors, names, file.name());
   checkpoint.chat_template = file.text("tokenizer.chat_template").value_or("");
-  checkpoint.tokenizer = open_tokenizer(file);
+  checkpoint.tokenizer = start_tokenizer(read_vocabulary(file), file.name());
   checkpoint.weights = canonical_weights(checkpoint.path, std::move(source), std::move(names));
   return checkpoint;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "checkpoint/make_tokenizer.h"
 
 namespace adze::checkpoint {
 namespace {
@@ -121,12 +122,7 @@ text::VocabularyData read_vocabulary(const gguf::File& file) {
 }
 
 std::unique_ptr<const text::Tokenizer> open_tokenizer(const gguf::File& file) {
-  text::VocabularyData data = read_vocabulary(file);
-  try {
-    return text::make_tokenizer(std::move(data));
-  } catch (const Error& error) {
-    throw Error(error.kind(), file.name() + ": " + error.what());
-  }
+  return make_tokenizer(read_vocabulary(file), file.name());
 }
 
 }  // namespace adze::checkpoint

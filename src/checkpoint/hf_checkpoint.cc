@@ -87,7 +87,7 @@ Checkpoint open_hf(const std::filesystem::path& folder) {
   NameTable names = family.name_weights(*source, name, checkpoint.config);
   refuse_unused_tensors(tensors, names, name);
   checkpoint.weights = canonical_weights(name, std::move(source), std::move(names));
-  checkpoint.tokenizer = open_hf_tokenizer(folder, checkpoint.config.vocabulary);
+  checkpoint.tokenizer = start_hf_tokenizer(folder, checkpoint.config.vocabulary);
   checkpoint.chat_template = read_hf_chat_template(folder);
   return checkpoint;
 }

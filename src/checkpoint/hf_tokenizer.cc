@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/hf_config.h"
+#include "checkpoint/make_tokenizer.h"
 #include "checkpoint/tokenizer_json.h"
 
 namespace adze::checkpoint {
@@ -72,17 +73,6 @@ text::VocabularyData read_tokenizer_file(const std::filesystem::path& path) {
                              printable(path.string(), kMaxPathBytes));
 }
 
-// Errors name the file.
-std::unique_ptr<const text::Tokenizer> make_tokenizer(text::VocabularyData data,
-                                                      const std::filesystem::path& file) {
-  try {
-    return text::make_tokenizer(std::move(data));
-  } catch (const Error& error) {
-    throw Error(error.kind(),
-                fmt::format("{}: {}", printable(file.string(), kMaxPathBytes), error.what()));
-  }
-}
-
 }  // namespace
 
 text::VocabularyData read_hf_vocabulary(const std::filesystem::path& folder, int32_t rows) {
@@ -100,13 +90,13 @@ text::VocabularyData read_hf_vocabulary(const std::filesystem::path& folder, int
   return data;
 }
 
-std::unique_ptr<const text::Tokenizer> open_hf_tokenizer(const std::filesystem::path& folder,
-                                                         int32_t rows) {
-  return make_tokenizer(read_hf_vocabulary(folder, rows), folder / "tokenizer.json");
+PendingTokenizer start_hf_tokenizer(const std::filesystem::path& folder, int32_t rows) {
+  return start_tokenizer(read_hf_vocabulary(folder, rows),
+                         printable((folder / "tokenizer.json").string(), kMaxPathBytes));
 }
 
 std::unique_ptr<const text::Tokenizer> open_tokenizer_json(const std::filesystem::path& file) {
-  return make_tokenizer(read_tokenizer_file(file), file);
+  return make_tokenizer(read_tokenizer_file(file), printable(file.string(), kMaxPathBytes));
 }
 
 std::string read_hf_chat_template(const std::filesystem::path& folder) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "checkpoint/checkpoint.h"
 #include "text/tokenizer/tokenizer.h"
 
 namespace adze::checkpoint {
@@ -17,9 +18,8 @@ namespace adze::checkpoint {
 // embedding has rows for them. Throws Error naming file and field.
 text::VocabularyData read_hf_vocabulary(const std::filesystem::path& folder, int32_t rows);
 
-// The tokenizer made of it.
-std::unique_ptr<const text::Tokenizer> open_hf_tokenizer(const std::filesystem::path& folder,
-                                                         int32_t rows);
+// Starts to make the tokenizer of it.
+PendingTokenizer start_hf_tokenizer(const std::filesystem::path& folder, int32_t rows);
 // The tokenizer that a tokenizer.json alone makes.
 std::unique_ptr<const text::Tokenizer> open_tokenizer_json(const std::filesystem::path& file);
 

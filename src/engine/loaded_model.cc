@@ -59,6 +59,7 @@ LoadedModel::LoadedModel(const std::filesystem::path& path, const ModelOptions& 
     return std::make_unique<graph::Plan>(std::move(graph), providers, weights, plan, pool_,
                                          progress);
   });
+  tokenizer_ = checkpoint_.tokenizer.get();
 }
 
 }  // namespace adze::engine

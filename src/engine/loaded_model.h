@@ -37,7 +37,7 @@ class LoadedModel {
 
   const checkpoint::Checkpoint& checkpoint() const { return checkpoint_; }
   const models::ModelConfig& config() const { return checkpoint_.config; }
-  const text::Tokenizer& tokenizer() const { return *checkpoint_.tokenizer; }
+  const text::Tokenizer& tokenizer() const { return *tokenizer_; }
   graph::Plan& plan() { return *plan_; }
   const graph::Plan& plan() const { return *plan_; }
   Isa isa() const { return isa_; }
@@ -57,6 +57,7 @@ class LoadedModel {
   std::vector<graph::PassReport> reports_;
   std::vector<graph::PassCheck> checks_;
   std::unique_ptr<graph::Plan> plan_;
+  std::unique_ptr<const text::Tokenizer> tokenizer_;
 };
 
 }  // namespace adze::engine

@@ -60,7 +60,7 @@ class Folder {
   // The error of opening it, which names a file of the folder.
   std::string error(ErrorKind kind = ErrorKind::kInvalidInput) const {
     try {
-      open_checkpoint(path_);
+      open_checkpoint(path_).tokenizer.get();
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), kind) << error.what();
       EXPECT_THAT(error.what(), testing::StartsWith(path_.string()));
@@ -72,7 +72,7 @@ class Folder {
   // The same where only the message counts.
   std::string any_error() const {
     try {
-      open_checkpoint(path_);
+      open_checkpoint(path_).tokenizer.get();
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), testing::StartsWith(path_.string()));
       EXPECT_NE(error.kind(), ErrorKind::kInternal) << error.what();
@@ -88,7 +88,7 @@ class Folder {
 
 TEST(HfCheckpoint, ReadsConfigurationWeightsAndTokenizer) {
   const Folder folder;
-  const Checkpoint checkpoint = open_checkpoint(folder.path());
+  Checkpoint checkpoint = open_checkpoint(folder.path());
   EXPECT_EQ(checkpoint.path, folder.path().string());
   const models::ModelConfig& config = checkpoint.config;
   EXPECT_EQ(config.architecture, "llama");
@@ -107,7 +107,7 @@ TEST(HfCheckpoint, ReadsConfigurationWeightsAndTokenizer) {
   EXPECT_EQ(checkpoint.weights->info("final_norm"), (graph::WeightInfo{DType::kF32, 1, 32}));
   EXPECT_FALSE(checkpoint.weights->contains("layers.2.attention.key"));
   EXPECT_THAT(checkpoint.chat_template, HasSubstr("<|im_start|>"));
-  EXPECT_EQ(checkpoint.tokenizer->vocabulary().size(), 280);
+  EXPECT_EQ(checkpoint.tokenizer.get()->vocabulary().size(), 280);
 }
 
 TEST(HfCheckpoint, TruncatedConfigurationAtEveryByte) {

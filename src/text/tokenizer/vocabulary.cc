@@ -12,11 +12,6 @@
 namespace adze::text {
 namespace {
 
-size_t slot_of(std::string_view text, size_t slot_count) {
-  // The standard hash of strings mixes all bits, so the low ones serve.
-  return std::hash<std::string_view>{}(text) & (slot_count - 1);
-}
-
 void check_id(std::optional<TokenId> id, std::string_view name, size_t token_count) {
   if (id && (*id < 0 || static_cast<size_t>(*id) >= token_count)) {
     throw_invalid("vocabulary: {} token id {} is out of range ({} tokens)", name, *id, token_count);
@@ -59,22 +54,28 @@ void validate(const VocabularyData& data) {
 
 Vocabulary::Vocabulary(VocabularyData data) : data_(std::move(data)) {
   validate(data_);
-  slots_.assign(std::bit_ceil(data_.tokens.size() * 2), -1);
+  slots_.resize(std::bit_ceil(data_.tokens.size() * 2));
   for (TokenId id = 0; id < size(); ++id) {
-    size_t slot = slot_of(text(id), slots_.size());
-    while (slots_[slot] >= 0 && text(slots_[slot]) != text(id)) {
-      slot = (slot + 1) & (slots_.size() - 1);
-    }
-    if (slots_[slot] < 0) slots_[slot] = id;
+    const size_t hash = std::hash<std::string_view>{}(text(id));
+    Slot& slot = slots_[slot_of(text(id), hash)];
+    if (slot.id < 0) slot = {static_cast<uint32_t>(hash >> 32), id};
   }
 }
 
-std::optional<TokenId> Vocabulary::find(std::string_view wanted) const {
-  for (size_t slot = slot_of(wanted, slots_.size()); slots_[slot] >= 0;
-       slot = (slot + 1) & (slots_.size() - 1)) {
-    if (text(slots_[slot]) == wanted) return slots_[slot];
+size_t Vocabulary::slot_of(std::string_view wanted, size_t hash) const {
+  // The standard hash of strings mixes all bits: the low ones choose a slot, the high ones tell
+  // texts apart before any is read.
+  const auto high = static_cast<uint32_t>(hash >> 32);
+  size_t i = hash & (slots_.size() - 1);
+  while (slots_[i].id >= 0 && !(slots_[i].high == high && text(slots_[i].id) == wanted)) {
+    i = (i + 1) & (slots_.size() - 1);
   }
-  return std::nullopt;
+  return i;
+}
+
+std::optional<TokenId> Vocabulary::find(std::string_view wanted) const {
+  const TokenId id = slots_[slot_of(wanted, std::hash<std::string_view>{}(wanted))].id;
+  return id < 0 ? std::nullopt : std::optional(id);
 }
 
 bool Vocabulary::ends_generation(TokenId id) const {

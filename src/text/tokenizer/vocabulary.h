@@ -120,8 +120,15 @@ class Vocabulary {
   bool ends_generation(TokenId id) const;
 
  private:
+  struct Slot {
+    uint32_t high = 0;  // half of the text's hash
+    TokenId id = -1;    // −1: free
+  };
+  // Where the text is, or the free slot where it would be.
+  size_t slot_of(std::string_view wanted, size_t hash) const;
+
   VocabularyData data_;
-  std::vector<TokenId> slots_;  // open addressing with linear probing, a power of two; −1: free
+  std::vector<Slot> slots_;  // open addressing with linear probing, a power of two
 };
 
 }  // namespace adze::text
