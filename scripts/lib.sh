@@ -49,6 +49,17 @@ build() {
   cmake --build --preset "$preset" -j "$jobs" "${targets[@]}"
 }
 
+# run_fuzzer TARGET SECONDS CORPUS FINDINGS: the target of the preset fuzz, from its seeds and from what it kept in the
+# folder CORPUS; fails where it finds something, which FINDINGS then holds.
+run_fuzzer() {
+  local options=()
+  mkdir -p "$3" "$4"
+  [ -f "fuzz/dictionaries/$1" ] && options+=("-dict=fuzz/dictionaries/$1")
+  # A template may fill its 256 MiB of values; twice that with what ASan adds.
+  nice "build/fuzz/bin/fuzz_$1" "${options[@]}" -max_total_time="$2" -timeout=60 -rss_limit_mb=3000 -max_len=4096 \
+    -print_final_stats=1 -artifact_prefix="$4/" "$3" "fuzz/seeds/$1"
+}
+
 # make_venv FOLDER: a Python environment; made anew where an earlier attempt was cut off.
 make_venv() {
   "$1/bin/python" -m pip --version >/dev/null 2>&1 && return

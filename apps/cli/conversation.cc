@@ -49,7 +49,8 @@ void save_conversation(const std::filesystem::path& path, const Conversation& co
 
 Conversation load_conversation(const std::filesystem::path& path) {
   const std::string file = printable(path.string(), kMaxPathBytes);
-  const nlohmann::json json = read_json_file(path, kMaxFileBytes);
+  const JsonDocument document = read_json_file(path, kMaxFileBytes);
+  const nlohmann::json& json = *document;
   check_fields(json, {"messages"}, file);
   if (!json["messages"].is_array()) throw_invalid("{}: messages: not an array", file);
   Conversation conversation;

@@ -24,7 +24,8 @@ std::vector<ListedTensor> list_tensors(const safetensors::File& file) {
 
 void inspect_folder(const InspectOptions& options) {
   const std::filesystem::path folder = options.path;
-  const nlohmann::json config = read_json_file(folder / "config.json");
+  const JsonDocument document = read_json_file(folder / "config.json");
+  const nlohmann::json& config = *document;
   const safetensors::File file = safetensors::File::open_folder(folder);
   const std::vector<ListedTensor> tensors = list_tensors(file);
   if (options.json) {

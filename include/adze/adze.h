@@ -195,7 +195,8 @@ adze_status adze_engine_submit(adze_engine* engine, const adze_request* request,
 /* Finishes it with ADZE_FINISH_CANCELLED in the next step. Unknown ids are ignored. */
 adze_status adze_engine_cancel(adze_engine* engine, uint64_t id, adze_error* error);
 /* Computes one batch: a token for every running answer, then pieces of prompts. *more becomes 0
- * when there is nothing left to do. */
+ * when there is nothing left to do. A failure loses nothing and leaves *more at 1, but 0 where an
+ * argument is NULL: a further step tries again what could not be done. */
 adze_status adze_engine_step(adze_engine* engine, int* more, adze_error* error);
 
 #ifdef __cplusplus

@@ -78,7 +78,8 @@ class Engine {
   // finished.
   void cancel(uint64_t request);
   // Computes one batch: a token for every running answer, then pieces of prompts. False: there is
-  // nothing left to do. Throws Error{kInvalidInput} when called from a request's function.
+  // nothing left to do. Throws Error{kInvalidInput} when called from a request's function,
+  // std::bad_alloc and what on_finish threw; nothing is lost then, and a further call goes on.
   bool step();
 
  private:

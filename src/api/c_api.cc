@@ -379,7 +379,9 @@ adze_status adze_engine_cancel(adze_engine* engine, uint64_t id, adze_error* err
 adze_status adze_engine_step(adze_engine* engine, int* more, adze_error* error) {
   return guarded(error, [&] {
     needed(more, "more") = 0;
-    *more = needed(engine, "engine").engine.step() ? 1 : 0;
+    adze::Engine& stepped = needed(engine, "engine").engine;
+    *more = 1;  // after a failure
+    *more = stepped.step() ? 1 : 0;
     return ADZE_OK;
   });
 }

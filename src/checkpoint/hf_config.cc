@@ -28,15 +28,22 @@ std::optional<int64_t> as_integer(const Json& value) {
 
 }  // namespace
 
-HfConfig::HfConfig(Json json, std::string file) : HfConfig(std::move(json), std::move(file), "") {}
+HfConfig::HfConfig(const Json& json, std::string file)
+    : HfConfig(nullptr, json, std::move(file), "") {}
 
-HfConfig::HfConfig(Json json, std::string file, std::string prefix)
-    : json_(std::move(json)), file_(std::move(file)), prefix_(std::move(prefix)) {
-  if (!json_.is_object()) throw_invalid("{}: not an object", place(""));
+HfConfig::HfConfig(std::shared_ptr<const JsonDocument> document, const Json& json, std::string file,
+                   std::string prefix)
+    : document_(std::move(document)),
+      json_(&json),
+      file_(std::move(file)),
+      prefix_(std::move(prefix)) {
+  if (!json_->is_object()) throw_invalid("{}: not an object", place(""));
 }
 
 HfConfig HfConfig::open(const std::filesystem::path& path) {
-  return HfConfig(read_json_file(path), printable(path.string(), kMaxPathBytes));
+  auto document = std::make_shared<const JsonDocument>(read_json_file(path));
+  const Json& root = **document;
+  return HfConfig(std::move(document), root, printable(path.string(), kMaxPathBytes), "");
 }
 
 std::optional<HfConfig> HfConfig::open_if_present(const std::filesystem::path& path) {
@@ -57,8 +64,8 @@ void HfConfig::wrong_type(std::string_view key, std::string_view expected) const
 void HfConfig::missing(std::string_view key) const { throw_invalid("{} is missing", place(key)); }
 
 const Json* HfConfig::find(std::string_view key) const {
-  const auto found = json_.find(key);
-  return found == json_.end() || found->is_null() ? nullptr : &*found;
+  const auto found = json_->find(key);
+  return found == json_->end() || found->is_null() ? nullptr : &*found;
 }
 
 std::optional<int64_t> HfConfig::integer(std::string_view key) const {
@@ -106,18 +113,20 @@ std::optional<std::vector<int64_t>> HfConfig::integers(std::string_view key) con
   const Json* value = find(key);
   if (value == nullptr) return std::nullopt;
   std::vector<int64_t> numbers;
-  for (const Json& element : value->is_array() ? *value : Json::array({*value})) {
+  const auto add = [&](const Json& element) {
     const std::optional<int64_t> number = as_integer(element);
     if (!number) wrong_type(key, "an integer or a list of integers");
     numbers.push_back(*number);
-  }
+  };
+  if (!value->is_array()) add(*value);
+  if (value->is_array()) std::ranges::for_each(*value, add);
   return numbers;
 }
 
 std::optional<HfConfig> HfConfig::object(std::string_view key) const {
   const Json* value = find(key);
   if (value == nullptr) return std::nullopt;
-  return HfConfig(*value, file_, fmt::format("{}{}.", prefix_, key));
+  return HfConfig(document_, *value, file_, fmt::format("{}{}.", prefix_, key));
 }
 
 std::optional<int32_t> HfConfig::count(std::string_view key, int64_t limit) const {
@@ -162,7 +171,7 @@ void HfConfig::refuse(std::string_view key) const {
 }
 
 void HfConfig::refuse_others(std::initializer_list<std::string_view> known) const {
-  for (const auto& [key, value] : json_.items()) {
+  for (const auto& [key, value] : json_->items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     throw_unsupported("{}: not supported", place(printable(key)));
   }

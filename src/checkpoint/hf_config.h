@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/json.h"
 
 namespace adze::checkpoint {
 
@@ -17,8 +19,8 @@ namespace adze::checkpoint {
 // another type or out of range.
 class HfConfig {
  public:
-  // Throws where `json` is not an object. `file` is for messages.
-  HfConfig(nlohmann::json json, std::string file);
+  // The object `json`, which must outlive this; throws where it is none. `file` is for messages.
+  HfConfig(const nlohmann::json& json, std::string file);
   static HfConfig open(const std::filesystem::path& path);
   static std::optional<HfConfig> open_if_present(const std::filesystem::path& path);
 
@@ -53,10 +55,12 @@ class HfConfig {
   void refuse_others(std::initializer_list<std::string_view> known) const;
 
  private:
-  HfConfig(nlohmann::json json, std::string file, std::string prefix);
+  HfConfig(std::shared_ptr<const JsonDocument> document, const nlohmann::json& json,
+           std::string file, std::string prefix);
   [[noreturn]] void wrong_type(std::string_view key, std::string_view expected) const;
 
-  nlohmann::json json_;
+  std::shared_ptr<const JsonDocument> document_;  // that json_ is in, where this owns it
+  const nlohmann::json* json_;
   std::string file_;
   std::string prefix_;  // of keys in messages: "rope_scaling."
 };

@@ -453,8 +453,8 @@ void Reader::check_decoder() const {
 }  // namespace
 
 text::VocabularyData read_tokenizer_json(std::string_view json, const std::string& name) {
-  const Json root = parse_json(json, name);
-  return Reader(Field(root, name, ""), json.size()).read();
+  const JsonDocument root = parse_json(json, name);
+  return Reader(Field(*root, name, ""), json.size()).read();
 }
 
 }  // namespace adze::checkpoint

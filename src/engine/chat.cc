@@ -1,10 +1,10 @@
 #include "engine/chat.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "text/byte_range.h"
 #include "text/chat_template/chat_template.h"
 
@@ -25,9 +25,9 @@ std::vector<int32_t> chat_tokens(const LoadedModel& model, std::span<const ChatM
     throw_unsupported("{}: the model has no chat template; use --no-chat", checkpoint.path);
   }
   const auto chat = text::ChatTemplate::compile(checkpoint.chat_template, checkpoint.path);
-  auto conversation = nlohmann::ordered_json::array();
+  OrderedJsonDocument conversation(nlohmann::ordered_json::array());
   for (const ChatMessage& message : messages) {
-    conversation.push_back({{"role", message.role}, {"content", message.content}});
+    conversation->push_back({{"role", message.role}, {"content", message.content}});
   }
 
   const text::Vocabulary& vocabulary = model.tokenizer().vocabulary();
@@ -35,7 +35,7 @@ std::vector<int32_t> chat_tokens(const LoadedModel& model, std::span<const ChatM
   options.add_generation_prompt = true;
   options.bos_token = spelling(vocabulary, vocabulary.special().bos);
   options.eos_token = spelling(vocabulary, vocabulary.special().eos);
-  const text::RenderedPrompt prompt = chat.render(conversation, options);
+  const text::RenderedPrompt prompt = chat.render(*conversation, options);
   std::vector<text::ByteRange> written;
   for (const text::Span& span : prompt.spans) {
     if (span.from_input) written.push_back({span.begin, span.end});

@@ -188,6 +188,8 @@ void Engine::run(const std::vector<Chunk>& chunks) {
     const auto logits = model_.plan().output().subspan(row++ * vocabulary, vocabulary);
     try {
       accept(*sequence, logits);
+    } catch (const std::bad_alloc&) {
+      sequence->finish_out_of_memory();
     } catch (const std::exception& error) {
       sequence->finished = FinishReason::kError;
       sequence->error = error.what();
@@ -231,10 +233,16 @@ void Engine::finish_done() {
   for (const auto& sequence : done) sequence->blocks.clear();
   std::exception_ptr first_error;
   for (const auto& sequence : done) {
+    std::string rest;
     try {
-      std::string rest = sequence->stop.push(sequence->detokenizer.flush());
+      rest = sequence->stop.push(sequence->detokenizer.flush());
       rest += sequence->stop.flush();
-      if (!sequence->listener.on_finish) continue;
+    } catch (const std::bad_alloc&) {
+      rest.clear();
+      sequence->finish_out_of_memory();
+    }
+    if (!sequence->listener.on_finish) continue;
+    try {
       sequence->listener.on_finish(*sequence->finished, rest, sequence->error);
     } catch (...) {
       if (!first_error) first_error = std::current_exception();

@@ -102,6 +102,10 @@ class Engine {
     int32_t generated() const {
       return static_cast<int32_t>(tokens.size() - request.tokens.size());
     }
+    void finish_out_of_memory() {
+      finished = FinishReason::kError;
+      error = "out of memory";  // short enough to need none
+    }
   };
   // Rows of one sequence in the next batch.
   struct Chunk {

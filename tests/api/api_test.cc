@@ -5,7 +5,6 @@
 #include <adze/error.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -16,29 +15,7 @@
 
 #include "engine/engine.h"
 #include "engine/tiny_model.h"
-
-namespace {
-
-// Allocations that succeed before one fails; negative: all do.
-std::atomic<long> allocations_left{-1};
-
-void* allocate(size_t size) {
-  if (allocations_left.load() >= 0 && allocations_left.fetch_sub(1) == 0) {
-    allocations_left = -1;
-    throw std::bad_alloc();
-  }
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(size_t size) { return allocate(size); }
-void* operator new[](size_t size) { return allocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+#include "tests/base/counted_allocations.h"
 
 namespace adze {
 namespace {
@@ -49,6 +26,7 @@ struct Answer {
   std::vector<size_t> likeliest;
   std::string text;
   int32_t reason = -1;
+  int finishes = 0;
   std::string error;
   size_t stop_after = 100;
   adze_engine* engine = nullptr;
@@ -74,6 +52,7 @@ void on_finish(void* user, const adze_finish* finish) {
   auto& answer = *static_cast<Answer*>(user);
   answer.text.append(finish->text, finish->text_bytes);
   answer.reason = finish->reason;
+  ++answer.finishes;
   answer.error = finish->error;
 }
 
@@ -372,43 +351,114 @@ TEST_F(Api, NamesWhatIsWrongWithFilesAndOptions) {
   EXPECT_EQ(answer_.tokens.size(), 10u);
 }
 
-// Every allocation of a submission and of loading fails once.
+// Every allocation of a submission, of an answer and of loading fails once.
 TEST_F(Api, AFailedAllocationIsAStatus) {
   const char* stop[] = {"a text that is long enough to be allocated"};
   request_.stop = stop;
   request_.stop_count = 1;
-  int failures = 0;
-  for (long count = 0;; ++count) {
-    allocations_left = count;
-    const adze_status status = adze_engine_submit(engine_, &request_, nullptr, &error_);
-    allocations_left = -1;
-    if (status == ADZE_OK) break;
-    ASSERT_EQ(status, ADZE_RESOURCE_EXHAUSTED) << error_.message;
-    ASSERT_STREQ(error_.message, "out of memory");
-    ++failures;
-  }
-  EXPECT_GT(failures, 5);
+  request_.log_probabilities = 2;
+  ASSERT_EQ(adze_engine_submit(engine_, &request_, nullptr, &error_), ADZE_OK);
   finish_all();
-  EXPECT_EQ(answer_.tokens.size(), 10u);
+  const std::vector<int32_t> expected = answer_.tokens;
+  ASSERT_EQ(expected.size(), 10u);
 
-  adze_model_options options;
-  ASSERT_EQ(adze_model_options_init(&options, sizeof options, &error_), ADZE_OK);
-  options.threads = 1;
-  failures = 0;
-  for (long count = 0;; count += 1 + count / 16) {
-    adze_model* model = nullptr;
-    allocations_left = count;
-    const adze_status status = adze_model_open(path_.c_str(), &options, &model, &error_);
-    allocations_left = -1;
-    if (status == ADZE_OK) {
-      adze_model_close(model);
-      break;
+  const FailedAllocations failed = fail_each_allocation([&] {
+    answer_ = {};
+    answer_.tokens.reserve(10);
+    answer_.log_probabilities.reserve(10);
+    answer_.likeliest.reserve(10);
+    answer_.text.reserve(64);
+    answer_.error.reserve(64);
+    const adze_status status = adze_engine_submit(engine_, &request_, nullptr, &error_);
+    if (status != ADZE_OK) {
+      ASSERT_EQ(status, ADZE_RESOURCE_EXHAUSTED) << error_.message;
+      ASSERT_STREQ(error_.message, "out of memory");
+      throw std::bad_alloc();
     }
-    ASSERT_EQ(status, ADZE_RESOURCE_EXHAUSTED) << count << ": " << error_.message;
-    ASSERT_EQ(model, nullptr);
-    ++failures;
+    for (int more = 1; more != 0;) {
+      const adze_status step = adze_engine_step(engine_, &more, &error_);
+      if (step == ADZE_OK) continue;
+      ASSERT_EQ(step, ADZE_RESOURCE_EXHAUSTED) << error_.message;
+    }
+    ASSERT_EQ(answer_.finishes, 1);
+    if (answer_.reason == ADZE_FINISH_ERROR) {
+      ASSERT_EQ(answer_.error, "out of memory");
+    } else {
+      ASSERT_EQ(answer_.tokens, expected);
+    }
+  });
+  EXPECT_GT(failed.thrown, 5u);
+  EXPECT_GT(failed.all, failed.thrown + 10);
+}
+
+// Opens the model, lets it answer and closes it. Throws std::bad_alloc where a status said so.
+void open_and_answer(const std::string& path) {
+  adze_model_options options;
+  ASSERT_EQ(adze_model_options_init(&options, sizeof options, nullptr), ADZE_OK);
+  options.threads = 2;
+  adze_model* model = nullptr;
+  adze_engine* engine = nullptr;
+  adze_error error = {};
+  const auto succeeded = [&](adze_status status) {
+    if (status == ADZE_OK) return;
+    adze_engine_destroy(engine);
+    adze_model_close(model);
+    EXPECT_EQ(status, ADZE_RESOURCE_EXHAUSTED) << error.message;
+    throw std::bad_alloc();
+  };
+  const adze_status opened = adze_model_open(path.c_str(), &options, &model, &error);
+  EXPECT_EQ(model == nullptr, opened != ADZE_OK);
+  succeeded(opened);
+  succeeded(adze_engine_create(model, nullptr, &engine, &error));
+  const std::vector<int32_t> prompt = {72, 105, 33};
+  Answer answer;
+  adze_request request;
+  ASSERT_EQ(adze_request_init(&request, sizeof request, nullptr), ADZE_OK);
+  request.tokens = prompt.data();
+  request.token_count = prompt.size();
+  request.max_tokens = 2;
+  request.on_finish = on_finish;
+  request.user = &answer;
+  succeeded(adze_engine_submit(engine, &request, nullptr, &error));
+  bool failed = false;
+  for (int more = 1; more != 0;) {
+    failed |= adze_engine_step(engine, &more, &error) != ADZE_OK;
   }
-  EXPECT_GT(failures, 50);
+  EXPECT_EQ(answer.finishes, 1);
+  failed |= answer.reason == ADZE_FINISH_ERROR;
+  succeeded(failed ? ADZE_RESOURCE_EXHAUSTED : ADZE_OK);
+  adze_engine_destroy(engine);
+  adze_model_close(model);
+}
+
+// With ADZE_EVERY_ALLOCATION every one of a tiny model fails once, which takes minutes.
+TEST(Loading, AFailedAllocationIsAStatus) {
+  const std::string gguf = testing::TempDir() + "tiny_loading.gguf";
+  write_tiny_model(gguf);
+  const std::string folder = ADZE_SOURCE_DIR "/tests/golden/tiny/gemma3_bf16";
+  for (const std::string& path : {gguf, folder}) {
+    const auto body = [&] { open_and_answer(path); };
+    const FailedAllocations failed = std::getenv("ADZE_EVERY_ALLOCATION") != nullptr
+                                         ? fail_each_allocation(body)
+                                         : fail_some_allocations(1000, body);
+    EXPECT_GE(failed.all, 900u) << path;
+    // Sorts can do without the memory that they ask for first.
+    EXPECT_LE(failed.all - failed.thrown, 4u) << path;
+  }
+}
+
+TEST(Loading, AFailedAllocationOfARealModelIsAStatus) {
+  const size_t samples = std::getenv("ADZE_EVERY_ALLOCATION") != nullptr ? 500 : 15;
+  bool any = false;
+  for (const char* variable : {"ADZE_MODEL", "ADZE_GEMMA"}) {
+    const char* path = std::getenv(variable);
+    if (path == nullptr) continue;
+    any = true;
+    const FailedAllocations failed = fail_some_allocations(samples, [&] { open_and_answer(path); });
+    EXPECT_GE(failed.all, samples * 9 / 10) << path;
+    EXPECT_LE(failed.all - failed.thrown, 4u) << path;
+  }
+  if (!any) GTEST_SKIP() << "neither ADZE_MODEL nor ADZE_GEMMA names a model";
 }
 
 TEST(CppApi, FunctionsMayThrowAndModelsMove) {

@@ -3,53 +3,93 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 namespace adze {
+namespace {
 
-Allocations g_allocations;
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+std::atomic<bool> g_counting{false};
+std::atomic<int64_t> g_live{0};  // bytes
+std::atomic<int64_t> g_peak{0};
+std::atomic<int64_t> g_left{kNone};  // how many succeed before one fails; below 0: it has failed
+
+}  // namespace
+
+CountedAllocations::CountedAllocations() {
+  g_live = 0;
+  g_peak = 0;
+  g_counting = true;
+}
+CountedAllocations::~CountedAllocations() { g_counting = false; }
+size_t CountedAllocations::peak() const { return static_cast<size_t>(g_peak.load()); }
+
+FailingAllocation::FailingAllocation(size_t n) { g_left = static_cast<int64_t>(n); }
+FailingAllocation::~FailingAllocation() { g_left = kNone; }
+bool FailingAllocation::failed() const { return g_left < 0; }
+
+namespace {
+
+// Runs `body`, its allocation number `n` failing; false: it needs no more than n.
+bool fail_one(size_t n, const std::function<void()>& body, FailedAllocations& failed) {
+  const FailingAllocation failing(n);
+  try {
+    body();
+  } catch (const std::bad_alloc&) {
+    ++failed.thrown;
+  }
+  if (failing.failed()) ++failed.all;
+  return failing.failed();
+}
+
+}  // namespace
 
 FailedAllocations fail_each_allocation(const std::function<void()>& body) {
   FailedAllocations failed;
-  for (size_t n = 0;; ++n) {
-    g_allocations = {.counting = true, .left = n};
-    try {
-      body();
-    } catch (const std::bad_alloc&) {
-      ++failed.thrown;
-    } catch (...) {
-      g_allocations = {};
-      throw;
-    }
-    const bool one_failed = g_allocations.left > n;  // it is as good as endless from then on
-    g_allocations = {};
-    if (!one_failed) return failed;
-    ++failed.all;
+  for (size_t n = 0; fail_one(n, body, failed); ++n) {
   }
+  return failed;
+}
+
+FailedAllocations fail_some_allocations(size_t samples, const std::function<void()>& body) {
+  size_t all = 0;
+  {
+    const FailingAllocation counter(kNone - 1);
+    body();
+    all = static_cast<size_t>(kNone - 1 - g_left);
+  }
+  FailedAllocations failed;
+  for (size_t i = 0; i < samples; ++i) fail_one(i * all / samples, body, failed);
+  return failed;
 }
 
 }  // namespace adze
 
-using adze::g_allocations;
-
 void* operator new(size_t size) {
-  if (g_allocations.counting && g_allocations.left-- == 0) {
-    g_allocations.left = std::numeric_limits<size_t>::max();
-    throw std::bad_alloc();
-  }
+  using namespace adze;
+  if (g_left != kNone && g_left-- == 0) throw std::bad_alloc();
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
-  if (g_allocations.counting) {
-    g_allocations.live += malloc_usable_size(memory);
-    g_allocations.peak = std::max(g_allocations.peak, g_allocations.live);
+  if (g_counting) {
+    const int64_t live = g_live += static_cast<int64_t>(malloc_usable_size(memory));
+    int64_t peak = g_peak;
+    while (peak < live && !g_peak.compare_exchange_weak(peak, live)) {
+    }
   }
   return memory;
 }
+void* operator new[](size_t size) { return operator new(size); }
 void operator delete(void* memory) noexcept {
-  if (g_allocations.counting && memory != nullptr) {
-    g_allocations.live -= std::min(g_allocations.live, malloc_usable_size(memory));
+  if (adze::g_counting && memory != nullptr) {
+    adze::g_live -= static_cast<int64_t>(malloc_usable_size(memory));
   }
   std::free(memory);
 }
+void operator delete[](void* memory) noexcept { operator delete(memory); }
 void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
+void operator delete[](void* memory, size_t) noexcept { operator delete(memory); }

@@ -32,7 +32,15 @@ std::string nested(int depth, const std::string& open, const std::string& close)
 }
 
 TEST(Json, ParsesWhatIsJson) {
-  EXPECT_EQ(parse_json(R"({"a": [1, 2.5, null, "ä\n"]})", "made.json")["a"][3], "ä\n");
+  const JsonDocument document = parse_json(
+      R"({"b": {}, "a": [1, -2, 2.5, null, "ä\n", true, {"c": []}], "": [[3]]})", "made.json");
+  const nlohmann::json expected = {
+      {"a", {1, -2, 2.5, nullptr, "ä\n", true, {{"c", nlohmann::json::array()}}}},
+      {"b", nlohmann::json::object()},
+      {"", nlohmann::json::array({nlohmann::json::array({3})})}};
+  EXPECT_EQ(*document, expected);
+  EXPECT_TRUE(document->at("a")[0].is_number_unsigned());
+  EXPECT_EQ(*parse_json("7", "made.json"), 7);
 }
 
 TEST(Json, NamesTheOffsetOfWhatIsNot) {

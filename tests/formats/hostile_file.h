@@ -28,19 +28,17 @@ std::optional<Error> parse_error(const std::string& name, const std::string& byt
                                  void (*read_everything)(const File&)) {
   std::optional<Error> error;
   auto input = memory_input(name, std::as_bytes(std::span(bytes)));
-  g_allocations = {.counting = true};
-  try {
-    const File file = File::parse(std::move(input));
-    g_allocations.counting = false;
-    read_everything(file);
-  } catch (const Error& caught) {
-    g_allocations.counting = false;
-    error = caught;
-  } catch (...) {
-    g_allocations.counting = false;
-    throw;  // the test fails
+  {
+    const CountedAllocations allocations;
+    try {
+      const File file = File::parse(std::move(input));
+      EXPECT_LE(allocations.peak(), allowance(bytes.size()));
+      read_everything(file);
+    } catch (const Error& caught) {
+      EXPECT_LE(allocations.peak(), allowance(bytes.size()));
+      error = caught;
+    }
   }
-  EXPECT_LE(g_allocations.peak, allowance(bytes.size()));
   if (error) {
     const std::string message = error->what();
     EXPECT_THAT(message, testing::StartsWith(name));

@@ -77,7 +77,8 @@ File File::open_folder(const std::filesystem::path& folder) {
 }
 
 File File::open_index(const std::filesystem::path& path) {
-  const nlohmann::json json = read_json_file(path, kMaxIndexBytes);
+  const JsonDocument document = read_json_file(path, kMaxIndexBytes);
+  const nlohmann::json& json = *document;
   File file;
   file.name_ = printable(path.string(), kMaxPathBytes);
   const auto map = json.is_object() ? json.find("weight_map") : json.end();

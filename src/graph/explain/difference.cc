@@ -386,9 +386,9 @@ class TextWriter {
 
 Json load_explanation(const std::filesystem::path& path) {
   constexpr uint64_t kMaxBytes = 64 << 20;
-  Json all = read_ordered_json_file(path, kMaxBytes);
-  Checker(printable(path.string(), kMaxPathBytes)).check(all);
-  return all;
+  OrderedJsonDocument all = read_ordered_json_file(path, kMaxBytes);
+  Checker(printable(path.string(), kMaxPathBytes)).check(*all);
+  return std::move(*all);
 }
 
 Json explain_difference(const Json& before, const Json& after) {
