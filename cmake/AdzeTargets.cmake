@@ -64,7 +64,8 @@ set(ADZE_ISA_FLAGS_avx512 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw 
 # -Wno-…uninitialized: g++ 12's own AVX-512 header starts from undefined registers.
 # -fno-tree-slp-vectorize: with it g++ 12 drops all lanes but the first of `if (flag) v = _mm512_add_ps(v, w)`; found by
 # linear_test on such a CPU, not by the emulation.
-list(APPEND ADZE_ISA_FLAGS_avx512 -Wno-maybe-uninitialized -Wno-uninitialized -fno-tree-slp-vectorize)
+list(APPEND ADZE_ISA_FLAGS_avx512 $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>
+     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-uninitialized> $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-tree-slp-vectorize>)
 function(adze_kernel name)
   cmake_parse_arguments(ARG "" "ISA" "SOURCES" ${ARGN})
   add_library(${name} OBJECT ${ARG_SOURCES})

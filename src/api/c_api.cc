@@ -119,6 +119,8 @@ T read(const T* given, T defaults, size_t least, const char* name) {
     }
   }
   std::memcpy(static_cast<void*>(&defaults), given, std::min(given->size, sizeof(T)));
+  // So that it can mean something one day.
+  if (defaults.reserved != 0) throw_invalid("{}: reserved is {}, not 0", name, defaults.reserved);
   return defaults;
 }
 

@@ -103,7 +103,8 @@ std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
   return text;
 }
 
-AtomicFileWriter::AtomicFileWriter(std::filesystem::path path) : path_(std::move(path)) {
+AtomicFileWriter::AtomicFileWriter(std::filesystem::path path)
+    : path_(std::move(path)), name_(printable(path_.string(), kMaxPathBytes)) {
   // Not mkstemp: its files are their owner's alone, and what the umask allows cannot be asked for
   // without a race.
   std::random_device random;
@@ -113,7 +114,7 @@ AtomicFileWriter::AtomicFileWriter(std::filesystem::path path) : path_(std::move
   } while (fd_ < 0 && errno == EEXIST);
   if (fd_ < 0) {
     temporary_.clear();
-    throw_unavailable("{}: cannot create: {}", path_.string(), error_text(errno));
+    throw_unavailable("{}: cannot create: {}", name_, error_text(errno));
   }
 }
 
@@ -127,7 +128,7 @@ void AtomicFileWriter::write(std::span<const std::byte> data) {
     const ssize_t written = ::write(fd_, data.data(), data.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      throw_unavailable("{}: write failed: {}", path_.string(), error_text(errno));
+      throw_unavailable("{}: write failed: {}", name_, error_text(errno));
     }
     bytes_written_ += static_cast<uint64_t>(written);
     data = data.subspan(static_cast<size_t>(written));
@@ -136,12 +137,12 @@ void AtomicFileWriter::write(std::span<const std::byte> data) {
 
 void AtomicFileWriter::commit() {
   if (::fsync(fd_) != 0) {
-    throw_unavailable("{}: write failed: {}", path_.string(), error_text(errno));
+    throw_unavailable("{}: write failed: {}", name_, error_text(errno));
   }
   const int fd = fd_;
   fd_ = -1;
   if (::close(fd) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    throw_unavailable("{}: write failed: {}", path_.string(), error_text(errno));
+    throw_unavailable("{}: write failed: {}", name_, error_text(errno));
   }
   temporary_.clear();
   // The name reaches the disk with its folder; where that cannot be synced, later.

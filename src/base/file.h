@@ -56,6 +56,7 @@ class AtomicFileWriter {
 
  private:
   std::filesystem::path path_;
+  std::string name_;  // for messages
   std::filesystem::path temporary_;
   int fd_ = -1;
   uint64_t bytes_written_ = 0;

@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <set>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.h"
@@ -33,8 +34,9 @@ class Builder {
   bool end_object() { return close(); }
   bool end_array() { return close(); }
   bool key(std::string& key) {
-    if (!open_.back().keys.insert(key).second) {
-      throw_invalid("{}: '{}' appears twice", name_, printable(key));
+    // An object of ordered_json would walk all its keys.
+    if constexpr (kOrdered) {
+      if (!open_.back().keys.insert(key).second) repeated(key);
     }
     key_ = std::move(key);
     return true;
@@ -46,9 +48,10 @@ class Builder {
   }
 
  private:
+  static constexpr bool kOrdered = std::is_same_v<Json, nlohmann::ordered_json>;
   struct Open {
     Json* value;
-    std::set<std::string> keys;
+    std::set<std::string> keys;  // of an ordered object
   };
 
   bool open(typename Json::value_t type) {
@@ -73,8 +76,19 @@ class Builder {
       return &*document_;
     }
     Json& parent = *open_.back().value;
-    if (parent.is_object()) return &(parent[std::move(key_)] = std::move(value));
-    return &parent.emplace_back(std::move(value));
+    if (!parent.is_object()) return &parent.emplace_back(std::move(value));
+    auto& object = parent.template get_ref<typename Json::object_t&>();
+    if constexpr (kOrdered) {
+      using Pairs = typename Json::object_t::Container;
+      return &static_cast<Pairs&>(object).emplace_back(std::move(key_), std::move(value)).second;
+    } else {
+      const auto [place, added] = object.emplace(std::move(key_), std::move(value));
+      if (!added) repeated(place->first);
+      return &place->second;
+    }
+  }
+  [[noreturn]] void repeated(const std::string& key) const {
+    throw_invalid("{}: '{}' appears twice", name_, printable(key));
   }
 
   const std::string& name_;

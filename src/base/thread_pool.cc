@@ -53,10 +53,13 @@ ThreadPool::ThreadPool(int threads)
     for (int member = 1; member < size_; ++member) {
       members_.emplace_back([this, member] { member_loop(member); });
     }
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {
     // The destructor of a half-made pool does not run, and members_ must not die unjoined.
     join();
-    throw_exhausted("threads: cannot start {}: {}", size_, error.code().message());
+    if (const auto* refused = dynamic_cast<const std::system_error*>(&error)) {
+      throw_exhausted("threads: cannot start {}: {}", size_, refused->code().message());
+    }
+    throw;
   }
 }
 

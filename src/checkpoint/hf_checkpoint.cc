@@ -87,8 +87,8 @@ Checkpoint open_hf(const std::filesystem::path& folder) {
   NameTable names = family.name_weights(*source, name, checkpoint.config);
   refuse_unused_tensors(tensors, names, name);
   checkpoint.weights = canonical_weights(name, std::move(source), std::move(names));
-  checkpoint.tokenizer = start_hf_tokenizer(folder, checkpoint.config.vocabulary);
   checkpoint.chat_template = read_hf_chat_template(folder);
+  checkpoint.tokenizer = start_hf_tokenizer(folder, checkpoint.config.vocabulary);
   return checkpoint;
 }
 

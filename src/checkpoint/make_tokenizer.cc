@@ -1,5 +1,6 @@
 #include "checkpoint/make_tokenizer.h"
 
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -16,12 +17,16 @@ std::unique_ptr<const text::Tokenizer> make_tokenizer(text::VocabularyData data,
 }
 
 PendingTokenizer start_tokenizer(text::VocabularyData data, std::string file) {
-  return std::async(
-      std::launch::async | std::launch::deferred,
-      [](text::VocabularyData&& read, const std::string& name) {
-        return make_tokenizer(std::move(read), name);
-      },
-      std::move(data), std::move(file));
+  // Shared, for std::async() may have moved its arguments by the time it throws.
+  const auto read = std::make_shared<text::VocabularyData>(std::move(data));
+  const auto make = [read, file = std::move(file)] {
+    return make_tokenizer(std::move(*read), file);
+  };
+  try {
+    return std::async(std::launch::async, make);
+  } catch (const std::system_error&) {
+    return std::async(std::launch::deferred, make);
+  }
 }
 
 }  // namespace adze::checkpoint

@@ -61,7 +61,6 @@ class Field {
     if (!value_->is_boolean()) throw_invalid("{} is neither true nor false", where());
     return value_->get<bool>();
   }
-  // Each token takes more than a byte of the file, so `limit` bounds what holes between ids cost.
   text::TokenId id(size_t limit) const {
     if (!value_->is_number_unsigned() || value_->get<uint64_t>() >= limit) {
       throw_invalid("{} is not a token id below {}", where(), limit);
@@ -269,6 +268,10 @@ void Reader::read_tokens() {
     if (texts_.size() <= static_cast<size_t>(id)) texts_.resize(static_cast<size_t>(id) + 1);
     return texts_[static_cast<size_t>(id)];
   };
+  // Holes between ids cost memory too: some vocabularies have a few.
+  const Field added = root_["added_tokens"];
+  const size_t listed = vocab.json().size() + (added.json().is_array() ? added.json().size() : 0);
+  id_limit_ = std::min(id_limit_, 16 * listed + 4096);
   for (const auto& [token, value] : vocab.json().items()) {
     if (!value.is_number_unsigned() || value.get<uint64_t>() >= id_limit_) {
       throw_invalid("{}: the id of \"{}\" is not a number below {}", vocab.where(),
@@ -281,7 +284,6 @@ void Reader::read_tokens() {
     }
     text = token;
   }
-  const Field added = root_["added_tokens"];
   const std::vector<Field> tokens = added.is_null() ? std::vector<Field>() : added.items();
   for (const Field& token : tokens) {
     const std::string& content = token["content"].text();

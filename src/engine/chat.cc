@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -27,7 +28,10 @@ std::vector<int32_t> chat_tokens(const LoadedModel& model, std::span<const ChatM
   const auto chat = text::ChatTemplate::compile(checkpoint.chat_template, checkpoint.path);
   OrderedJsonDocument conversation(nlohmann::ordered_json::array());
   for (const ChatMessage& message : messages) {
-    conversation->push_back({{"role", message.role}, {"content", message.content}});
+    OrderedJsonDocument entry(nlohmann::ordered_json::object());
+    (*entry)["role"] = message.role;
+    (*entry)["content"] = message.content;
+    conversation->push_back(std::move(*entry));
   }
 
   const text::Vocabulary& vocabulary = model.tokenizer().vocabulary();

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/error.h"
 
 namespace adze::engine {
 namespace {
+
+constexpr const char* kOutOfMemory = "out of memory";  // short enough to need none
 
 // Options with every bound applied that the plan sets.
 EngineOptions checked(const EngineOptions& options, const graph::PlanOptions& plan) {
@@ -170,13 +173,13 @@ void Engine::run(const std::vector<Chunk>& chunks) {
     }
     const auto first = sequence->tokens.begin() + sequence->computed;
     tokens.insert(tokens.end(), first, first + rows);
-    (sequence->generated() > 0 ? decode_rows_ : prompt_rows_) += rows;
     if (sequence->computed + rows == static_cast<int32_t>(sequence->tokens.size())) {
       sampled.push_back(static_cast<int32_t>(tokens.size()) - 1);
     }
   }
   model_.plan().run({tokens, sequences, sampled});
   for (const auto& [sequence, rows] : chunks) {
+    (sequence->generated() > 0 ? decode_rows_ : prompt_rows_) += rows;
     sequence->computed += rows;
     const auto written = static_cast<size_t>(sequence->computed);
     sequence->blocks.computed(std::span(sequence->tokens).first(written));
@@ -189,11 +192,21 @@ void Engine::run(const std::vector<Chunk>& chunks) {
     try {
       accept(*sequence, logits);
     } catch (const std::bad_alloc&) {
-      sequence->finish_out_of_memory();
+      sequence->fail(kOutOfMemory);
     } catch (const std::exception& error) {
-      sequence->finished = FinishReason::kError;
-      sequence->error = error.what();
+      sequence->fail(error.what());
+    } catch (...) {
+      sequence->fail("the listener threw what is no exception");
     }
+  }
+}
+
+void Engine::Sequence::fail(const char* message) noexcept {
+  finished = FinishReason::kError;
+  try {
+    error = message;
+  } catch (const std::bad_alloc&) {
+    error = kOutOfMemory;
   }
 }
 
@@ -213,7 +226,9 @@ void Engine::accept(Sequence& sequence, std::span<const float> logits) {
     }
     sequence.listener.on_token({token, text, likely ? &*likely : nullptr});
   }
-  if (sequence.stop.stopped()) {
+  if (sequence.cancelled) {
+    sequence.finished = FinishReason::kCancelled;
+  } else if (sequence.stop.stopped()) {
     sequence.finished = FinishReason::kStop;
   } else if (sequence.generated() >= sequence.request.max_tokens ||
              sequence.tokens.size() >= static_cast<size_t>(model_.plan().options().max_context)) {
@@ -239,7 +254,7 @@ void Engine::finish_done() {
       rest += sequence->stop.flush();
     } catch (const std::bad_alloc&) {
       rest.clear();
-      sequence->finish_out_of_memory();
+      sequence->fail(kOutOfMemory);
     }
     if (!sequence->listener.on_finish) continue;
     try {

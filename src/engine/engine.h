@@ -102,10 +102,7 @@ class Engine {
     int32_t generated() const {
       return static_cast<int32_t>(tokens.size() - request.tokens.size());
     }
-    void finish_out_of_memory() {
-      finished = FinishReason::kError;
-      error = "out of memory";  // short enough to need none
-    }
+    void fail(const char* message) noexcept;
   };
   // Rows of one sequence in the next batch.
   struct Chunk {

@@ -130,11 +130,16 @@ void SequenceBlocks::share_full_blocks(std::span<const int32_t> tokens) {
     if (node == nullptr) node = cache_->index_.add(last_, own, salt);
     sharing_ = node != nullptr;
     if (!sharing_) return;
-    for (size_t group = 0; group < tables_.size(); ++group) {
-      std::byte* held = tables_[group][i];
-      if (held == nullptr || node->blocks[group] != nullptr) continue;
-      cache_->index_.set_block(*node, group, held);
-      cache_->pools_[group].keep(held);
+    try {
+      for (size_t group = 0; group < tables_.size(); ++group) {
+        std::byte* held = tables_[group][i];
+        if (held == nullptr || node->blocks[group] != nullptr) continue;
+        cache_->index_.set_block(*node, group, held);
+        cache_->pools_[group].keep(held);
+      }
+    } catch (...) {
+      cache_->index_.forget_empty(*node);
+      throw;
     }
     last_ = node->id;
     ++shared_;

@@ -57,12 +57,16 @@ void PrefixIndex::forget(std::byte* block) {
   const auto place = places_.find(block);
   if (place == places_.end()) return;
   const auto node = nodes_.find(place->second.key);
-  std::vector<std::byte*>& blocks = node->second->blocks;
-  blocks[place->second.group] = nullptr;
+  node->second->blocks[place->second.group] = nullptr;
   places_.erase(place);
-  if (std::all_of(blocks.begin(), blocks.end(), [](auto* b) { return b == nullptr; })) {
-    nodes_.erase(node);
+  forget_empty(*node->second);
+}
+
+void PrefixIndex::forget_empty(const Node& node) {
+  if (std::ranges::any_of(node.blocks, [](const std::byte* block) { return block != nullptr; })) {
+    return;
   }
+  nodes_.erase(key_of(node.parent, node.tokens, node.salt));
 }
 
 }  // namespace adze::kvcache

@@ -39,6 +39,8 @@ class PrefixIndex {
   void set_block(Node& node, size_t group, std::byte* block);
   // The block holds them no longer; a node without blocks is forgotten.
   void forget(std::byte* block);
+  // Forgets it if it has no block.
+  void forget_empty(const Node& node);
 
  private:
   struct Place {

@@ -70,10 +70,14 @@ FailedAllocations fail_some_allocations(size_t samples, const std::function<void
 
 }  // namespace adze
 
-void* operator new(size_t size) {
+namespace {
+
+void* allocate(size_t size, size_t alignment) {
   using namespace adze;
   if (g_left != kNone && g_left-- == 0) throw std::bad_alloc();
-  void* memory = std::malloc(size == 0 ? 1 : size);
+  void* memory = alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
+                     ? std::malloc(std::max<size_t>(size, 1))
+                     : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   if (memory == nullptr) throw std::bad_alloc();
   if (g_counting) {
     const int64_t live = g_live += static_cast<int64_t>(malloc_usable_size(memory));
@@ -83,13 +87,29 @@ void* operator new(size_t size) {
   }
   return memory;
 }
-void* operator new[](size_t size) { return operator new(size); }
-void operator delete(void* memory) noexcept {
+
+void release(void* memory) {
   if (adze::g_counting && memory != nullptr) {
     adze::g_live -= static_cast<int64_t>(malloc_usable_size(memory));
   }
   std::free(memory);
 }
-void operator delete[](void* memory) noexcept { operator delete(memory); }
-void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
-void operator delete[](void* memory, size_t) noexcept { operator delete(memory); }
+
+}  // namespace
+
+void* operator new(size_t size) { return allocate(size, 1); }
+void* operator new[](size_t size) { return allocate(size, 1); }
+void* operator new(size_t size, std::align_val_t alignment) {
+  return allocate(size, static_cast<size_t>(alignment));
+}
+void* operator new[](size_t size, std::align_val_t alignment) {
+  return allocate(size, static_cast<size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, size_t) noexcept { release(memory); }
+void operator delete[](void* memory, size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, size_t, std::align_val_t) noexcept { release(memory); }

@@ -89,9 +89,9 @@ std::string object_name(const Value& value) {
   return fmt::format("{} object", value.type_name());
 }
 
-Value missing(const Value& value, std::string_view name) {
-  return Value::undefined(
-      fmt::format("'{}' has no attribute {}", object_name(value), quoted_text(name)));
+Value missing(Context& context, const Value& value, std::string_view name) {
+  return context.undefined(fmt::format("'{}' has no attribute {}", object_name(value),
+                                       quoted_text(name.substr(0, Limits::kMessage))));
 }
 
 std::optional<size_t> place(int64_t index, size_t size) {
@@ -134,7 +134,7 @@ Value get_attribute(Context& context, const Value& value, std::string_view name)
     context.spend_bytes(name.size());
     if (const Value* found = dict->find("s" + std::string(name))) return *found;
   }
-  return missing(value, name);
+  return missing(context, value, name);
 }
 
 Value get_item(Context& context, const Value& value, const Value& key) {
@@ -142,9 +142,9 @@ Value get_item(Context& context, const Value& value, const Value& key) {
   if (auto found = find_item(context, value, key)) return *found;
   if (const String* name = key.string()) {
     if (auto found = find_attribute(context, value, name->text())) return *found;
-    return missing(value, name->text());
+    return missing(context, value, name->text());
   }
-  return Value::undefined(
+  return context.undefined(
       fmt::format("{} has no element {}", object_name(value), representation(context, key)));
 }
 

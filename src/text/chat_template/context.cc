@@ -4,19 +4,13 @@
 #include <cmath>
 
 namespace adze::text::chat {
-namespace {
-
-constexpr size_t kMaxMessageBytes = 2000;  // templates give long ones to raise_exception()
-
-}  // namespace
-
 Context::~Context() {
   for (const auto& space : namespaces_) space->attributes.clear();
 }
 
 void Context::report(ErrorKind kind, const std::string& message) const {
   throw Error(kind, fmt::format("{}: chat template: line {}: {}", printable(name_, kMaxPathBytes),
-                                line_, printable(message, kMaxMessageBytes)));
+                                line_, printable(message, Limits::kMessage)));
 }
 
 void Context::exhausted(std::string_view what, uint64_t limit) const {
@@ -33,8 +27,14 @@ int Context::checked_depth(int inner) const {
   return inner + 1;
 }
 
+Value Context::undefined(std::string message) {
+  if (message.size() > Limits::kMessage) message.resize(Limits::kMessage);
+  charge(sizeof(Undefined) + message.size());
+  return Value::undefined(std::move(message));
+}
+
 Value Context::text(String text) {
-  charge(sizeof(String) + text.size() + text.input_ranges().size_bytes());
+  charge(sizeof(String) + text.bytes());
   return Value(std::make_shared<const String>(std::move(text)));
 }
 

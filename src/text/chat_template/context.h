@@ -22,6 +22,7 @@ struct Limits {
   static constexpr int kParserDepth = 120;        // nodes within nodes in the source
   static constexpr int64_t kRange = 100'000;      // items of range()
   static constexpr size_t kSourceSize = 1 << 20;  // bytes of a template
+  static constexpr size_t kMessage = 2000;        // templates give long ones to raise_exception()
 };
 
 // Counts a render's spending, makes its values and reports its failures with the template's name
@@ -63,6 +64,10 @@ class Context {
     memory_ += bytes;
     if (memory_ > Limits::kMemory) exhausted("bytes of values", Limits::kMemory);
   }
+  // For text that grows: throws where it is larger than all values together may be.
+  void bound(const String& growing) const {
+    if (growing.bytes() > Limits::kMemory) exhausted("bytes of values", Limits::kMemory);
+  }
   [[noreturn]] void exhausted(std::string_view what, uint64_t limit) const;
 
   // Error{kInvalidInput}: where Python raises an exception.
@@ -79,6 +84,8 @@ class Context {
   // For use of an undefined value; a plain failure otherwise.
   [[noreturn]] void fail_undefined(const Value& value) const;
 
+  // With what a message says where it is used, of which it keeps the beginning.
+  Value undefined(std::string message);
   Value text(String text);
   Value text(std::string_view text, bool from_input = false);
   Value list(std::vector<Value> items, Flavor flavor = Flavor::kList);

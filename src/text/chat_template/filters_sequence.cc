@@ -102,7 +102,7 @@ Value join(Call& call) {
     }
     out.append(to_string(call.context, resolve(call.context, item, given(call, 1))));
     call.context.spend();
-    if (out.size() > Limits::kMemory) call.context.exhausted("bytes of values", Limits::kMemory);
+    call.context.bound(out);
     is_first = false;
   }
   return call.context.text(std::move(out));

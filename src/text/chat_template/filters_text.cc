@@ -158,7 +158,7 @@ Value indent(Call& call) {
     const size_t begin = lines[i].begin;
     const size_t end = lines[i].end;
     context.spend();
-    context.charge(margin.size() + end - begin);
+    context.charge(margin.bytes() + end - begin);
     if (i > 0) out.append("\n", text.has_input(lines[i - 1].end, begin));
     if (i == 0 ? first : blank || end > begin) out.append(margin);
     out.append_part(text, begin, end);

@@ -18,8 +18,8 @@ String pad_text(Context& context, const String& text, int64_t width, const Strin
   if (wanted <= size) return text;
   const size_t missing = wanted - size;
   if (missing > Limits::kMemory) context.exhausted("columns of a format", Limits::kMemory);
-  context.charge(missing * fill.size());
-  context.spend_bytes(missing * fill.size());
+  context.charge(missing * fill.bytes());
+  context.spend_bytes(missing * fill.bytes());
   const size_t left = align == '<'   ? 0
                       : align == '>' ? missing
                       : align == '^' ? missing / 2
@@ -150,7 +150,7 @@ class Formatter {
   }
 
   void add(String& out, const String& part) {
-    context_.charge(part.size());
+    context_.charge(part.bytes());
     context_.spend_bytes(part.size());
     out.append(part);
   }
@@ -293,7 +293,7 @@ class PercentFormatter {
       if (at == text.size()) break;
       at_ = at + 1;
       const String part = conversion();
-      context_.charge(part.size());
+      context_.charge(part.bytes());
       context_.spend_bytes(part.size());
       out.append(part);
       at = at_;

@@ -21,14 +21,15 @@ Interpreter::Interpreter(Context& context,
 }
 
 Interpreter::Frame::Frame(Interpreter& interpreter, Scope* parent)
-    : interpreter_(interpreter), outer_(interpreter.scope_), scope_(std::make_unique<Scope>()) {
-  scope_->parent = parent;
-  interpreter.scope_ = scope_.get();
+    : interpreter_(interpreter), outer_(interpreter.scope_), scope_(1) {
+  scope_.front().parent = parent;
+  interpreter.scope_ = &scope_.front();
 }
 
 Interpreter::Frame::~Frame() {
   interpreter_.scope_ = outer_;
-  if (scope_->captured) interpreter_.captured_.push_back(std::move(scope_));
+  // Moves the list's node: a destructor must not allocate.
+  if (scope_.front().captured) interpreter_.captured_.splice(interpreter_.captured_.end(), scope_);
 }
 
 Value Interpreter::evaluate(const Expression& node) {

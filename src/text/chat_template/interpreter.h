@@ -1,6 +1,7 @@
 // Runs a parsed template once.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,7 +47,7 @@ class Interpreter {
    private:
     Interpreter& interpreter_;
     Scope* const outer_;
-    std::unique_ptr<Scope> scope_;
+    std::list<Scope> scope_;  // one, or none any more
   };
 
   // Statements (statements.cc).
@@ -87,7 +88,7 @@ class Interpreter {
   Context& context_;
   Scope globals_;
   Scope* scope_ = &globals_;
-  std::vector<std::unique_ptr<Scope>> captured_;
+  std::list<Scope> captured_;
 };
 
 }  // namespace adze::text::chat

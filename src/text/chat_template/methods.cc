@@ -96,7 +96,7 @@ String replace_text(Context& context, const String& text, const String& from, co
     if (found == std::string_view::npos) break;
     out.append_part(text, copied, found);
     out.append(to);
-    if (out.size() > Limits::kMemory) context.exhausted("bytes of values", Limits::kMemory);
+    context.bound(out);
     copied = found + from.size();
     search = copied;
     if (from.empty()) {
@@ -459,7 +459,7 @@ Value join(Call& call) {
     out.append(self_text(call).is_markup()
                    ? escape_text(call.context, to_string(call.context, item))
                    : to_text(call.context, item, "a sequence item"));
-    if (out.size() > Limits::kMemory) call.context.exhausted("bytes of values", Limits::kMemory);
+    call.context.bound(out);
     is_first = false;
   }
   return text_like(call.context, self_text(call), std::move(out));

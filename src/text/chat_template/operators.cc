@@ -296,7 +296,7 @@ Flavor plain_flavor(const List& list) { return is_tuple(list) ? Flavor::kTuple :
 Value repeat(Context& context, const Value& sequence, int64_t times) {
   const size_t count = times > 0 ? static_cast<size_t>(times) : 0;
   const String* text = sequence.string();
-  const size_t each = text ? text->size() + 1 : sequence.list()->items.size() * sizeof(Value) + 1;
+  const size_t each = text ? text->bytes() + 1 : sequence.list()->items.size() * sizeof(Value) + 1;
   if (count > Limits::kMemory / each) context.exhausted("bytes of values", Limits::kMemory);
   context.spend_bytes(count * each);
   if (text) {

@@ -130,7 +130,23 @@ String change_case(const String& text, Case to) {
   String out;
   const std::string_view bytes = text.text();
   int32_t previous = -1;
+  std::string ascii;  // most text is: a run of it at once
   for (size_t at = 0; at < bytes.size();) {
+    ascii.clear();
+    const size_t begin = at;
+    for (; at < bytes.size() && static_cast<uint8_t>(bytes[at]) < 0x80; ++at) {
+      const char c = bytes[at];
+      const bool upper = to == Case::kUpper || (to == Case::kTitle && !is_cased(previous)) ||
+                         (to == Case::kCapitalize && at == 0);
+      if (upper) {
+        ascii += c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+      } else {
+        ascii += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+      }
+      previous = c;
+    }
+    out.append_as(ascii, text, begin);
+    if (at == bytes.size()) break;
     const Character character = first_character(bytes.substr(at));
     if (character.codepoint < 0) {
       out.append_part(text, at, at + 1);

@@ -31,9 +31,15 @@ void String::append(std::string_view text, bool from_input) {
 }
 
 void String::append_part(const String& other, size_t begin, size_t end) {
-  assert(&other != this && begin <= end && end <= other.size());
+  assert(begin <= end && end <= other.size());
+  append_as(std::string_view(other.text_).substr(begin, end - begin), other, begin);
+}
+
+void String::append_as(std::string_view text, const String& other, size_t begin) {
+  const size_t end = begin + text.size();
+  assert(&other != this && end <= other.size());
   const size_t base = text_.size();
-  text_.append(other.text_, begin, end - begin);
+  text_ += text;
   auto range = std::upper_bound(other.ranges_.begin(), other.ranges_.end(), begin,
                                 [](size_t at, const InputRange& r) { return at < r.end; });
   for (; range != other.ranges_.end() && range->begin < end; ++range) {

@@ -26,6 +26,8 @@ class String {
   const std::string& text() const { return text_; }
   size_t size() const { return text_.size(); }
   bool empty() const { return text_.empty(); }
+  // What it takes: the text, and where it came from.
+  size_t bytes() const { return text_.size() + ranges_.size() * sizeof(InputRange); }
   std::span<const InputRange> input_ranges() const { return ranges_; }
 
   bool has_input() const { return !ranges_.empty(); }
@@ -36,6 +38,8 @@ class String {
   void append(const String& other) { append_part(other, 0, other.size()); }
   // Bytes [begin, end) of `other`, which must not be this string.
   void append_part(const String& other, size_t begin, size_t end);
+  // Text that stands for as many bytes of `other`, those from `begin` on.
+  void append_as(std::string_view text, const String& other, size_t begin);
 
   String part(size_t begin, size_t end) const;
 

@@ -3,14 +3,24 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <functional>
+#include <cstring>
 #include <limits>
+#include <random>
 #include <utility>
 
 #include "base/error.h"
 
 namespace adze::text {
 namespace {
+
+constexpr uint64_t kHashPrime = (uint64_t{1} << 61) - 1;
+
+uint64_t random_hash_base() {
+  std::random_device random;
+  return std::uniform_int_distribution<uint64_t>(uint64_t{1} << 56, kHashPrime - 1)(random);
+}
+
+uint32_t high_bits(uint64_t hash) { return static_cast<uint32_t>(hash >> 29); }
 
 void check_id(std::optional<TokenId> id, std::string_view name, size_t token_count) {
   if (id && (*id < 0 || static_cast<size_t>(*id) >= token_count)) {
@@ -52,20 +62,35 @@ void validate(const VocabularyData& data) {
 
 }  // namespace
 
-Vocabulary::Vocabulary(VocabularyData data) : data_(std::move(data)) {
+Vocabulary::Vocabulary(VocabularyData data)
+    : data_(std::move(data)), hash_base_(random_hash_base()) {
   validate(data_);
   slots_.resize(std::bit_ceil(data_.tokens.size() * 2));
   for (TokenId id = 0; id < size(); ++id) {
-    const size_t hash = std::hash<std::string_view>{}(text(id));
+    const uint64_t hash = hash_of(text(id));
     Slot& slot = slots_[slot_of(text(id), hash)];
-    if (slot.id < 0) slot = {static_cast<uint32_t>(hash >> 32), id};
+    if (slot.id < 0) slot = {high_bits(hash), id};
   }
 }
 
-size_t Vocabulary::slot_of(std::string_view wanted, size_t hash) const {
-  // The standard hash of strings mixes all bits: the low ones choose a slot, the high ones tell
-  // texts apart before any is read.
-  const auto high = static_cast<uint32_t>(hash >> 32);
+// The text as a number of digits of seven bytes, in base hash_base_ modulo a prime (Carter and
+// Wegman, "Universal classes of hash functions", 1979).
+uint64_t Vocabulary::hash_of(std::string_view text) const {
+  __extension__ using Wide = unsigned __int128;
+  uint64_t hash = text.size();
+  for (size_t at = 0; at < text.size(); at += 7) {
+    uint64_t digit = 0;
+    std::memcpy(&digit, text.data() + at, std::min<size_t>(7, text.size() - at));
+    const Wide product = static_cast<Wide>(hash) * hash_base_ + digit;
+    hash = static_cast<uint64_t>(product & kHashPrime) + static_cast<uint64_t>(product >> 61);
+    if (hash >= kHashPrime) hash -= kHashPrime;
+  }
+  return hash;
+}
+
+// The low bits choose a slot, the high ones tell texts apart before any is read.
+size_t Vocabulary::slot_of(std::string_view wanted, uint64_t hash) const {
+  const uint32_t high = high_bits(hash);
   size_t i = hash & (slots_.size() - 1);
   while (slots_[i].id >= 0 && !(slots_[i].high == high && text(slots_[i].id) == wanted)) {
     i = (i + 1) & (slots_.size() - 1);
@@ -74,7 +99,7 @@ size_t Vocabulary::slot_of(std::string_view wanted, size_t hash) const {
 }
 
 std::optional<TokenId> Vocabulary::find(std::string_view wanted) const {
-  const TokenId id = slots_[slot_of(wanted, std::hash<std::string_view>{}(wanted))].id;
+  const TokenId id = slots_[slot_of(wanted, hash_of(wanted))].id;
   return id < 0 ? std::nullopt : std::optional(id);
 }
 

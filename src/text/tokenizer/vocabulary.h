@@ -124,10 +124,12 @@ class Vocabulary {
     uint32_t high = 0;  // half of the text's hash
     TokenId id = -1;    // −1: free
   };
+  uint64_t hash_of(std::string_view text) const;
   // Where the text is, or the free slot where it would be.
-  size_t slot_of(std::string_view wanted, size_t hash) const;
+  size_t slot_of(std::string_view wanted, uint64_t hash) const;
 
   VocabularyData data_;
+  uint64_t hash_base_;  // secret, so that no file can choose texts that collide
   std::vector<Slot> slots_;  // open addressing with linear probing, a power of two
 };
 

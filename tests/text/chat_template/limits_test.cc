@@ -64,6 +64,33 @@ TEST(TemplateLimits, MemoryOfLargeTexts) {
   EXPECT_EQ(chat.render(Json::array(), {}).text, "50000000 ");
 }
 
+// Messages about what is absent name it, in part.
+TEST(TemplateLimits, NamesOfWhatIsAbsent) {
+  const std::string large = "{% set s = 'a b ' * 25000000 %}";
+  const auto chat = ChatTemplate::compile(
+      large + "{% for i in range(20000) %}{% set x = [][s] %}{% endfor %}done", "large");
+  EXPECT_EQ(chat.render(Json::array(), {}).text, "done");
+}
+
+// Where each byte came from takes memory as well.
+TEST(TemplateLimits, MemoryOfOrigins) {
+  const Json messages = {{{"role", "user"}, {"content", "m"}}};
+  const std::string spotted = "{% set m = messages[0].content ~ 'x' %}";
+  for (const char* source :
+       {"{{ m * 30000000 }}", "{{ ('a' * 60000) | list | join(m * 1000) }}",
+        "{{ ('a' * 60000).replace('a', m * 1000) }}", "{{ (m * 1000).join('a' * 60000) }}",
+        "{{ ('{0}' * 30000).format(m * 3000) }}",
+        "{{ ('a\n' * 60000) | indent(m * 1000) }}"}) {
+    const auto chat = ChatTemplate::compile(spotted + source, "spotted");
+    try {
+      chat.render(messages, {});
+      ADD_FAILURE() << source;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kResourceExhausted) << source << ": " << error.what();
+    }
+  }
+}
+
 TEST(TemplateLimits, ManyNames) {
   std::string source;
   for (int i = 0; i < 20000; ++i) source += "{% set v" + std::to_string(i) + " = 1 %}";
