@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdio>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,6 +74,8 @@ class Chat {
         }
       } catch (const Error& error) {
         notice(error.what());
+      } catch (const std::bad_alloc&) {
+        notice("out of memory");
       }
     }
   }
@@ -96,6 +99,10 @@ class Chat {
     if (name == "/exit") return false;
     for (const Command& known : kCommands) {
       if (known.name != name) continue;
+      // What is pasted is no name of a file because it begins like a command.
+      if (name != "/system" && line.find('\n') != std::string_view::npos) {
+        throw_invalid("{}: takes one line", name);
+      }
       (this->*known.handler)(argument);
       return true;
     }
@@ -112,13 +119,15 @@ class Chat {
     notice("A new conversation.");
   }
 
+  bool has_system_message() const {
+    return !conversation_.empty() && conversation_.front().role == "system";
+  }
   std::string system_message() const {
-    const bool has = !conversation_.empty() && conversation_.front().role == "system";
-    return has ? conversation_.front().content : "";
+    return has_system_message() ? conversation_.front().content : "";
   }
 
   void set_system(std::string_view text) {
-    if (!system_message().empty()) conversation_.erase(conversation_.begin());
+    if (has_system_message()) conversation_.erase(conversation_.begin());
     if (!text.empty()) conversation_.insert(conversation_.begin(), {"system", std::string(text)});
   }
 
@@ -211,7 +220,7 @@ class Chat {
   // Tells the user something that is no part of the conversation.
   void notice(std::string_view text) const {
     const std::string safe = for_terminal(text);
-    fmt::print(stderr, "{}{}{}\n", colored_ ? "\033[2m" : "", safe, colored_ ? "\033[0m" : "");
+    print_stderr("{}{}{}\n", colored_ ? "\033[2m" : "", safe, colored_ ? "\033[0m" : "");
   }
 
   engine::LoadedModel& model_;

@@ -26,7 +26,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 // How a child begins: its streams, and signals as a shell would leave them (this process ignores
-// SIGPIPE).
+// some).
 struct SpawnSettings {
   SpawnSettings() {
     posix_spawn_file_actions_init(&files);
@@ -51,7 +51,7 @@ pid_t spawn(const ChildProcess& child) {
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
   sigset_t defaults;
   sigemptyset(&defaults);
-  sigaddset(&defaults, SIGPIPE);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) sigaddset(&defaults, signal);
   posix_spawnattr_setsigdefault(&settings.attributes, &defaults);
   posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETSIGDEF);
 

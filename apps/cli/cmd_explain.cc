@@ -6,6 +6,7 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/console.h"
 #include "apps/cli/model_options.h"
+#include "apps/cli/sampling_options.h"
 #include "base/json.h"
 #include "graph/explain.h"
 
@@ -27,7 +28,7 @@ std::string report(const Arguments& arguments, const graph::Explanation& explana
   if (!arguments.against.empty()) {
     const auto difference = graph::explain_difference(before, graph::explain_json(explanation));
     return json ? json_text(difference, 2) + "\n"
-                : graph::difference_text(difference, arguments.every_layer);
+                : for_terminal(graph::difference_text(difference, arguments.every_layer));
   }
   if (json) return json_text(graph::explain_json(explanation), 2) + "\n";
   if (arguments.format == "dot") return graph::explain_dot(explanation);
@@ -68,7 +69,8 @@ void register_explain(CLI::App& app) {
   command
       ->add_option("--against", arguments->against,
                    "What differs from an explanation that --format json wrote to FILE")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(kNotEmpty);
   command->add_option("--rows", arguments->rows, "Rows of one run that memory is planned for")
       ->transform(kWholeNumber)
       ->check(CLI::Range(1, 65536))

@@ -137,8 +137,7 @@ void report(const engine::LoadedModel& model, const Arguments& arguments, double
     flush_stdout();
     return;
   }
-  fmt::print(
-      stderr,
+  print_stderr(
       "\nprompt {} tokens, {}/s · answer {} tokens, {}/s ({}) · first token {} s after start, "
       "loading {:.2f} s of it · peak memory {} MiB · {} threads, {}\n",
       outcome.prompt_tokens, shown(outcome.prompt_rate()), outcome.tokens.size(),
@@ -167,9 +166,10 @@ Conversation beginning(const Arguments& arguments) {
 Outcome answer(engine::Engine& engine, const engine::LoadedModel& model, const Arguments& arguments,
                double load_seconds, engine::Request request) {
   const InterruptGuard guard;
+  const bool on_terminal = ::isatty(STDOUT_FILENO) != 0;
   Outcome outcome = generate(engine, model, std::move(request), guard, [&](std::string_view text) {
     if (arguments.json) return;
-    write_stdout(text);
+    write_stdout(on_terminal ? for_terminal(text) : std::string(text));
     flush_stdout();
   });
   if (!arguments.json) {
@@ -213,8 +213,8 @@ void run(Arguments& arguments) {
   const double load_seconds = since(start);
   const int32_t context = model.plan().options().max_context;
   if (context < arguments.model.context && arguments.context_given) {
-    fmt::print(stderr, "adze: --context {}: the model was made for {} tokens\n",
-               arguments.model.context, context);
+    print_stderr("adze: --context {}: the model was made for {} tokens\n", arguments.model.context,
+                 context);
   }
   if (source == Source::kTerminal) {
     if (!arguments.max_tokens_given) arguments.request.max_tokens = kChatTokens;

@@ -48,6 +48,8 @@ void write_stdout(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) stdout_failed();
 }
 
+void write_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 std::string read_stdin(size_t limit) {
   std::string data;
   std::vector<char> block(1 << 16);
@@ -103,10 +105,12 @@ void flush_stdout() {
 
 void prepare_console() {
   for (int fd = 0; fd <= 2; ++fd) {
-    // Read-only: reading finds the end, writing fails. The lowest free descriptor is `fd`.
-    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF) (void)::open("/dev/null", O_RDONLY);
+    // The lowest free descriptor is `fd`. Neither can be used for what it is there for.
+    const int wrong_way = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF) (void)::open("/dev/null", wrong_way);
   }
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   struct sigaction action {};
   action.sa_handler = on_interrupt;
   sigemptyset(&action.sa_mask);

@@ -18,6 +18,8 @@ struct OutputClosed {};
 // Writes to stdout (buffered). Throws OutputClosed, and Error{kUnavailable} where it cannot be
 // written for another reason: a full disk.
 void write_stdout(std::string_view text);
+// Writes a message, which nothing depends on, to stderr: where it cannot be written it is lost.
+void write_stderr(std::string_view text);
 // Writes out what is buffered; for text that must appear at once. Throws as write_stdout().
 void flush_stdout();
 
@@ -38,9 +40,15 @@ void print(fmt::format_string<Args...> format, Args&&... args) {
   write_stdout(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Prepares the process: a closed pipe is an exception of write_stdout(), not a signal; standard
-// streams that were closed by the caller fail when used instead of naming the next file that is
-// opened; Ctrl-C ends the program at once with exit code 130. Called once by main().
+template <class... Args>
+void print_stderr(fmt::format_string<Args...> format, Args&&... args) {
+  write_stderr(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// Prepares the process: a closed pipe and a file above the limit of its size are errors of whoever
+// writes, not signals; standard streams that were closed by the caller fail when used instead of
+// naming the next file that is opened; Ctrl-C ends the program at once with exit code 130. Called
+// once by main().
 void prepare_console();
 
 // Lives while a command wants to end by itself on Ctrl-C, to finish a line or print statistics: the

@@ -38,6 +38,14 @@ std::string text_field(const nlohmann::json& object, const char* name, const std
 }  // namespace
 
 void save_conversation(const std::filesystem::path& path, const Conversation& conversation) {
+  if (is_present(path)) {
+    try {
+      load_conversation(path);
+    } catch (const Error&) {
+      throw_invalid("{}: is there, and no saved conversation: it stays as it is",
+                    printable(path.string(), kMaxPathBytes));
+    }
+  }
   auto messages = nlohmann::ordered_json::array();
   for (const engine::ChatMessage& message : conversation) {
     messages.push_back({{"role", message.role}, {"content", message.content}});

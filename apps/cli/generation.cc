@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/error.h"
@@ -71,13 +72,21 @@ Outcome generate(engine::Engine& engine, const engine::LoadedModel& model, engin
   };
   const int64_t reused_before = engine.reused_tokens();
   const engine::RequestId id = engine.submit(std::move(request), std::move(listener));
-  do {
-    if (guard.interrupted() || not_shown) engine.cancel(id);
-  } while (engine.step());
+  // Where memory is short the request is cancelled, and its end awaited: it refers to what is here.
+  std::exception_ptr no_memory;
+  for (bool more = true; more;) {
+    if (guard.interrupted() || not_shown || no_memory) engine.cancel(id);
+    try {
+      more = engine.step();
+    } catch (const std::bad_alloc&) {
+      no_memory = std::current_exception();
+    }
+  }
   if (outcome.tokens.empty()) outcome.prompt_seconds = elapsed();
   outcome.decode_seconds = elapsed() - outcome.prompt_seconds;
   outcome.reused_tokens = static_cast<size_t>(engine.reused_tokens() - reused_before);
   if (not_shown) std::rethrow_exception(not_shown);
+  if (no_memory) std::rethrow_exception(no_memory);
   if (outcome.reason == engine::FinishReason::kError) {
     throw_internal("{}: {}", model.checkpoint().path, error);
   }

@@ -24,9 +24,11 @@ constexpr std::wstring_view kPasteEnd = L"\033[201~";
 // Set by signals, read between keys.
 std::atomic<bool> g_resized{false};
 std::atomic<bool> g_continued{false};
+std::atomic<int> g_ending{0};  // the signal that ends the program, or 0
 
 void on_resize(int) { g_resized.store(true); }
 void on_continue(int) { g_continued.store(true); }
+void on_ending(int signal) { g_ending.store(signal); }
 
 // Handles a signal while it lives.
 class SignalScope {
@@ -72,7 +74,7 @@ struct LineEditor::State {
     if (!dumb) std::fputs(on ? "\033[?2004h" : "\033[?2004l", screen);
     std::fflush(screen);
   }
-  // Waits until there is something to read. False: Ctrl-C.
+  // Waits until there is something to read. False: Ctrl-C, or the end of the program.
   bool wait_for_key();
   int read_key(wchar_t* key);
 
@@ -99,12 +101,14 @@ bool LineEditor::State::wait_for_key() {
   sigset_t blocked;
   sigset_t before;
   sigemptyset(&blocked);
-  for (const int signal : {SIGINT, SIGWINCH, SIGCONT}) sigaddset(&blocked, signal);
+  for (const int signal : {SIGINT, SIGWINCH, SIGCONT, SIGTERM, SIGHUP, SIGQUIT}) {
+    sigaddset(&blocked, signal);
+  }
   // Blocked but for the time of ppoll(): a signal cannot come between the look at its flag and the
   // wait.
   ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
   bool ready = false;
-  while (!ready && !guard.interrupted()) {
+  while (!ready && !guard.interrupted() && g_ending.load() == 0) {
     if (g_resized.exchange(false)) el_resize(editor);
     if (g_continued.exchange(false)) {
       // The shell that had the terminal meanwhile has reset it.
@@ -186,10 +190,18 @@ LineEditor::Input LineEditor::read(const std::string& prompt) {
   state.guard.reset();
   state.mark_pastes(true);
   int length = 0;
-  const char* line = el_gets(state.editor, &length);
+  const char* line = nullptr;
+  {
+    // Where the program is ended at the prompt, the terminal gets its mode back first.
+    const SignalScope terminated(SIGTERM, on_ending);
+    const SignalScope hung_up(SIGHUP, on_ending);
+    const SignalScope quit(SIGQUIT, on_ending);
+    line = el_gets(state.editor, &length);
+  }
   const bool interrupted = state.guard.interrupted();
   if (line == nullptr) std::fputs("\n", state.screen);
   state.mark_pastes(false);
+  if (const int signal = g_ending.load(); signal != 0) std::raise(signal);
   if (interrupted) {
     state.guard.reset();
     return {Event::kInterrupted, std::move(state.abandoned)};

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "apps/cli/commands.h"
+#include "apps/cli/console.h"
 #include "base/error.h"
 
 namespace adze::cli {
@@ -128,8 +129,8 @@ graph::LoadProgress terminal_progress(std::string what) {
     const auto filled = static_cast<size_t>(kWidth) * done / (total == 0 ? 1 : total);
     const std::string bar = std::string(filled, '#') + std::string(kWidth - filled, '.');
     *shown = true;
-    fmt::print(stderr, "\r{} [{}] {:3}%{}", what, bar, 100 * done / (total == 0 ? 1 : total),
-               finished ? "\r\033[K" : "");
+    print_stderr("\r{} [{}] {:3}%{}", what, bar, 100 * done / (total == 0 ? 1 : total),
+                 finished ? "\r\033[K" : "");
     std::fflush(stderr);
   };
 }

@@ -105,17 +105,31 @@ std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
 
 AtomicFileWriter::AtomicFileWriter(std::filesystem::path path)
     : path_(std::move(path)), name_(printable(path_.string(), kMaxPathBytes)) {
+  const auto cannot_create = [this](int code) {
+    temporary_.clear();
+    throw_unavailable("{}: cannot create: {}", name_, error_text(code));
+  };
+  std::error_code error;
+  if (std::filesystem::is_symlink(path_, error)) {
+    path_ = std::filesystem::canonical(path_, error);
+    if (error) cannot_create(error.value());
+  }
+  struct stat before {};
+  const bool replaces = ::stat(path_.c_str(), &before) == 0;
+  if (replaces && !S_ISREG(before.st_mode)) {
+    throw_invalid("{}: is there, and not a regular file", name_);
+  }
+  if (replaces && ::access(path_.c_str(), W_OK) != 0) cannot_create(errno);
   // Not mkstemp: its files are their owner's alone, and what the umask allows cannot be asked for
   // without a race.
   std::random_device random;
   do {
-    temporary_ = fmt::format("{}.{:08x}", path_.string(), random());
+    temporary_ = path_.parent_path() / fmt::format(".adze-{:08x}", random());
     fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (fd_ < 0 && errno == EEXIST);
-  if (fd_ < 0) {
-    temporary_.clear();
-    throw_unavailable("{}: cannot create: {}", name_, error_text(errno));
-  }
+  if (fd_ < 0) cannot_create(errno);
+  // Where it is somebody else's this may be refused; its own then stay.
+  if (replaces) (void)::fchmod(fd_, before.st_mode & 07777);
 }
 
 AtomicFileWriter::~AtomicFileWriter() {

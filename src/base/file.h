@@ -38,9 +38,10 @@ std::unique_ptr<RandomAccessInput> memory_input(const std::string& name,
 // The whole file as a string; at most `limit` bytes, else Error{kInvalidInput}.
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit = 64u << 20);
 
-// Writes to a temporary neighbour and renames it into place in commit(). Destroyed without
-// commit(), it leaves nothing behind. Errors (a full disk too) are Error{kUnavailable} naming the
-// path.
+// Writes to a temporary neighbour and renames it into place in commit(), where links lead to. A
+// file that is replaced passes its permissions on. Destroyed without commit(), it leaves nothing
+// behind. Errors (a full disk too) are Error{kUnavailable} naming the path, and
+// Error{kInvalidInput} where what is there is no regular file.
 class AtomicFileWriter {
  public:
   explicit AtomicFileWriter(std::filesystem::path path);

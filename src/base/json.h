@@ -15,8 +15,8 @@ inline constexpr uint64_t kMaxJsonBytes =
     8 << 20;  // of a configuration, which may list thousands of tokens
 
 // A value and all that it holds, for as long as it lives. The library's own destructor allocates,
-// and ends the program where it cannot; this one does not. (Objects of ordered_json that hold others
-// copy and destroy them as they grow.)
+// and ends the program where it cannot; this one does not. (Objects of ordered_json that hold
+// others copy and destroy them as they grow.)
 template <typename Json>
 class BasicJsonDocument {
  public:

@@ -75,9 +75,10 @@ namespace {
 void* allocate(size_t size, size_t alignment) {
   using namespace adze;
   if (g_left != kNone && g_left-- == 0) throw std::bad_alloc();
-  void* memory = alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
-                     ? std::malloc(std::max<size_t>(size, 1))
-                     : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  void* memory =
+      alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
+          ? std::malloc(std::max<size_t>(size, 1))
+          : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   if (memory == nullptr) throw std::bad_alloc();
   if (g_counting) {
     const int64_t live = g_live += static_cast<int64_t>(malloc_usable_size(memory));

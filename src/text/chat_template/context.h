@@ -14,7 +14,7 @@
 namespace adze::text::chat {
 
 struct Limits {
-  static constexpr uint64_t kSteps = 1'000'000;   // nodes evaluated, items and KiB walked
+  static constexpr uint64_t kSteps = 1'000'000;   // nodes evaluated, items, 256 bytes walked
   static constexpr uint64_t kOutput = 4 << 20;    // bytes of text written
   static constexpr uint64_t kMemory = 256 << 20;  // bytes of all values ever made
   static constexpr int kValueDepth = 100;         // containers in containers
@@ -59,7 +59,7 @@ class Context {
     steps_ += steps;
     if (steps_ > Limits::kSteps) exhausted("steps", Limits::kSteps);
   }
-  void spend_bytes(size_t bytes) { spend(1 + bytes / 1024); }  // for walking over text
+  void spend_bytes(size_t bytes) { spend(1 + bytes / 256); }  // for walking over text
   void charge(uint64_t bytes) {
     memory_ += bytes;
     if (memory_ > Limits::kMemory) exhausted("bytes of values", Limits::kMemory);

@@ -66,7 +66,7 @@ String escape_text(Context& context, const String& text) {
 
 Value strip_text(Context& context, const String& text, const String* characters, bool left,
                  bool right) {
-  context.spend_bytes(text.size() * (characters ? 1 + characters->size() / 16 : 1));
+  context.spend_bytes(8 * text.size() * (characters ? 1 + characters->size() / 16 : 1));
   const std::string_view bytes = text.text();
   size_t begin = 0;
   size_t end = bytes.size();

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "base/utf8.h"
 
@@ -20,6 +21,23 @@ Character first_character(std::string_view text) {
   return {codepoint, static_cast<size_t>(length)};
 }
 
+namespace {
+
+// How many of the at most `most` bytes from `at` on are ASCII, up to the first that is not.
+size_t ascii_run(std::string_view text, size_t at, size_t most) {
+  constexpr uint64_t kHighBits = 0x8080808080808080;
+  const size_t end = at + std::min(most, text.size() - at);
+  size_t i = at;
+  for (uint64_t eight = 0; i + 8 <= end; i += 8) {
+    std::memcpy(&eight, text.data() + i, 8);
+    if ((eight & kHighBits) != 0) break;
+  }
+  while (i < end && static_cast<uint8_t>(text[i]) < 0x80) ++i;
+  return i - at;
+}
+
+}  // namespace
+
 std::vector<size_t> character_offsets(std::string_view text) {
   std::vector<size_t> offsets;
   size_t at = 0;
@@ -30,13 +48,26 @@ std::vector<size_t> character_offsets(std::string_view text) {
 
 size_t character_count(std::string_view text) {
   size_t count = 0;
-  for (size_t at = 0; at < text.size(); at += first_character(text.substr(at)).length) ++count;
+  for (size_t at = 0; at < text.size(); ++count) {
+    const size_t ascii = ascii_run(text, at, text.size() - at);
+    at += ascii;
+    count += ascii;
+    if (at == text.size()) break;
+    at += first_character(text.substr(at)).length;
+  }
   return count;
 }
 
 size_t character_offset(std::string_view text, size_t index) {
   size_t at = 0;
-  for (; index > 0 && at < text.size(); --index) at += first_character(text.substr(at)).length;
+  while (index > 0 && at < text.size()) {
+    const size_t ascii = ascii_run(text, at, index);
+    at += ascii;
+    index -= ascii;
+    if (index == 0 || at == text.size()) break;
+    at += first_character(text.substr(at)).length;
+    --index;
+  }
   return at;
 }
 

@@ -129,7 +129,7 @@ class Vocabulary {
   size_t slot_of(std::string_view wanted, uint64_t hash) const;
 
   VocabularyData data_;
-  uint64_t hash_base_;  // secret, so that no file can choose texts that collide
+  uint64_t hash_base_;       // secret, so that no file can choose texts that collide
   std::vector<Slot> slots_;  // open addressing with linear probing, a power of two
 };
 

@@ -79,8 +79,7 @@ TEST(TemplateLimits, MemoryOfOrigins) {
   for (const char* source :
        {"{{ m * 30000000 }}", "{{ ('a' * 60000) | list | join(m * 1000) }}",
         "{{ ('a' * 60000).replace('a', m * 1000) }}", "{{ (m * 1000).join('a' * 60000) }}",
-        "{{ ('{0}' * 30000).format(m * 3000) }}",
-        "{{ ('a\n' * 60000) | indent(m * 1000) }}"}) {
+        "{{ ('{0}' * 30000).format(m * 3000) }}", "{{ ('a\n' * 60000) | indent(m * 1000) }}"}) {
     const auto chat = ChatTemplate::compile(spotted + source, "spotted");
     try {
       chat.render(messages, {});
