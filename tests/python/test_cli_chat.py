@@ -1,9 +1,14 @@
 """`adze run` as a chat: at a terminal (a real pseudo-terminal) and in a pipe, on a real model."""
 import json
 import os
+import pathlib
 import re
+import resource
 import signal
+import stat
 import subprocess
+import termios
+import time
 
 import gguf
 import jinja2
@@ -16,6 +21,14 @@ pytestmark = pytest.mark.skipif(not BIN or not MODEL, reason="ADZE_BIN or ADZE_M
 
 LEFT, UP, HOME, CTRL_A, CTRL_D = "\033[D", "\033[A", "\033[H", "\001", "\004"
 PROMPT = r"> (\033\[0m)?"
+
+
+def wait_until(holds):
+    for _ in range(200):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise TimeoutError
 
 
 class Terminal:
@@ -161,6 +174,58 @@ def test_a_file_that_cannot_be_written_loses_nothing(tmp_path):
         assert chat.messages() == messages
 
 
+def test_saving_replaces_saved_conversations_alone(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    os.mkfifo(tmp_path / "pipe")
+    with Terminal(tmp_path, "-n", "2", "--system", "Brief.") as chat:
+        assert "stays as it is" in " ".join(chat.ask("/save notes.txt").split())
+        assert "stays as it is" in " ".join(chat.ask("/save pipe").split())
+        messages = chat.messages()
+        assert chat.messages() == messages  # over the same file
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_an_empty_system_message_is_replaced_too(tmp_path):
+    (tmp_path / "empty.json").write_text('{"messages": [{"role": "system", "content": ""}]}')
+    with Terminal(tmp_path, "-n", "2") as chat:
+        chat.ask("/load empty.json")
+        chat.ask("/system Brief.")
+        assert chat.messages() == [{"role": "system", "content": "Brief."}]
+
+
+def test_a_pasted_command_takes_one_line(tmp_path):
+    with Terminal(tmp_path, "-n", "2") as chat:
+        chat.child.send("\033[200~/save a.json\rmore\033[201~\r")
+        chat.child.expect("/save: takes one line")
+        chat.child.expect(PROMPT)
+        assert not any(path.name.startswith("a.json") for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_the_terminal_gets_its_mode_back(tmp_path, ending):
+    with Terminal(tmp_path) as chat:
+        raw = termios.tcgetattr(chat.child.child_fd)
+        assert not raw[3] & termios.ICANON
+        os.kill(chat.child.pid, ending)
+        chat.child.expect(re.escape("\033[?2004l"))
+        wait_until(lambda: termios.tcgetattr(chat.child.child_fd)[3] & termios.ICANON)
+        chat.child.wait()
+        assert chat.child.signalstatus == ending
+
+
+def test_a_turn_without_memory_ends_and_the_chat_goes_on(tmp_path):
+    with Terminal(tmp_path, "-n", "2") as chat:
+        chat.ask("Hello")
+        messages = chat.messages()
+        (tmp_path / "large.json").write_text(json.dumps({"messages": [
+            {"role": "user", "content": "x " * 30_000_000}, {"role": "assistant", "content": "y"}]}))
+        used = int(re.search(r"VmSize:\s+(\d+)", pathlib.Path(f"/proc/{chat.child.pid}/status").read_text())[1]) << 10
+        resource.prlimit(chat.child.pid, resource.RLIMIT_AS, (used + (30 << 20), used + (30 << 20)))
+        assert "out of memory" in chat.ask("/load large.json")
+        assert chat.messages() == messages
+
+
 @pytest.mark.parametrize("content, part", [
     ("{", "bad.json: offset "),
     ('{"messages": [], "messages": []}', "bad.json: "),
@@ -262,3 +327,15 @@ def test_a_full_disk_is_not_the_models_fault():
                               text=True, timeout=60)
     assert done.returncode == 1
     assert done.stderr == "adze: standard output: write failed: No space left on device\n"
+
+
+def test_answers_cannot_drive_the_terminal():
+    """One token is ESC; biased, it is all that the model says."""
+    tokenized = subprocess.run([BIN, "tokenize", "-m", MODEL], input=b"\033", capture_output=True, check=True)
+    token = int(tokenized.stdout.split()[0])
+    command = ["run", "-m", MODEL, "-p", "Hi", "-n", "3", "--temp", "0", "--logit-bias", f"{token}=100"]
+    child = pexpect.spawn(BIN, command, timeout=60, env={**os.environ, "NO_COLOR": "1", "TERM": "dumb"})
+    child.expect("first token")
+    assert "\ufffd" * 3 in child.before.decode()
+    piped = subprocess.run([BIN, *command], capture_output=True, check=True)
+    assert piped.stdout == b"\033" * 3 + b"\n"

@@ -8,6 +8,7 @@ import random
 import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -500,6 +501,43 @@ def test_input_that_cannot_be_read(tmp_path):
         done = adze(tmp_path, *arguments, stdin=folder)
         os.close(folder)
         assert_refused(done, "standard input")
+
+
+def test_closed_input_is_no_empty_prompt(tmp_path):
+    model_file(tmp_path, tiny_model())
+    for arguments in (COMMANDS["tokenize"], ["run", "-m", NAME, "--no-chat", "-p", "-"]):
+        done = subprocess.run(["sh", "-c", 'exec "$0" "$@" <&-', BIN, *arguments], cwd=tmp_path, capture_output=True,
+                              timeout=SECONDS)
+        assert_refused(done, "standard input")
+
+
+def test_a_limit_of_file_size_is_an_error_and_no_signal(tmp_path):
+    model_file(tmp_path, tiny_model())
+    arguments = ["explain", "-m", NAME, "--format", "svg"]
+    done = subprocess.run(["sh", "-c", 'ulimit -f 1; exec "$0" "$@" >out', BIN, *arguments], cwd=tmp_path,
+                          stderr=subprocess.PIPE, timeout=SECONDS)
+    assert_refused(done, "standard output", "File too large")
+
+
+def test_statistics_that_cannot_be_written_cost_no_answer(tmp_path):
+    model_file(tmp_path, tiny_model())
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([BIN, "run", "-m", NAME, "-p", "x", "--no-chat", "-n", "2", "--temp", "0"], cwd=tmp_path,
+                              stdout=subprocess.PIPE, stderr=full, timeout=SECONDS)
+    assert done.returncode == 0 and done.stdout
+
+
+@pytest.mark.skipif(SANITIZED is not None, reason="sanitizers need the address space")
+def test_no_thread_for_the_tokenizer(tmp_path):
+    model_file(tmp_path, tiny_model())
+    (tmp_path / "few").write_text("import os, resource, sys\n"
+                                  "resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))\n"
+                                  "os.getuid() or os.setuid(65534)\n"
+                                  "os.execv(sys.argv[1], sys.argv[1:])\n")
+    tmp_path.chmod(0o755)
+    done = subprocess.run([sys.executable, "few", BIN, "run", "-m", NAME, "-p", "x", "--no-chat", "-n", "1",
+                           "--threads", "1"], cwd=tmp_path, capture_output=True, timeout=SECONDS)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(SANITIZED is not None, reason="sanitizers need the address space")
