@@ -33,6 +33,11 @@ need_build_packages() {
     nlohmann-json3-dev libpcre2-dev libutf8proc-dev "$@"
 }
 
+# What the preset debug needs.
+need_sanitizer_packages() {
+  need_build_packages libgtest-dev libgmock-dev libsimde-dev clang-22 libclang-rt-22-dev "$@"
+}
+
 # build PRESET [-DOPTION=VALUE…] [TARGET…]
 build() {
   local preset=$1 jobs options=() targets=()
@@ -49,14 +54,14 @@ build() {
   cmake --build --preset "$preset" -j "$jobs" "${targets[@]}"
 }
 
-# run_fuzzer TARGET SECONDS CORPUS FINDINGS: the target of the preset fuzz, from its seeds and from what it kept in the
+# run_fuzzer TARGET SECONDS CORPUS FINDINGS: the target of the preset debug, from its seeds and from what it kept in the
 # folder CORPUS; fails where it finds something, which FINDINGS then holds.
 run_fuzzer() {
   local options=()
   mkdir -p "$3" "$4"
   [ -f "fuzz/dictionaries/$1" ] && options+=("-dict=fuzz/dictionaries/$1")
   # A template may fill its 256 MiB of values; twice that with what ASan adds.
-  nice "build/fuzz/bin/fuzz_$1" "${options[@]}" -max_total_time="$2" -timeout=60 -rss_limit_mb=3000 -max_len=4096 \
+  nice "build/debug/bin/fuzz_$1" "${options[@]}" -max_total_time="$2" -timeout=60 -rss_limit_mb=3000 -max_len=4096 \
     -print_final_stats=1 -artifact_prefix="$4/" "$3" "fuzz/seeds/$1"
 }
 

@@ -1,11 +1,11 @@
 // The kernels of one operator, by instruction set. Each operator's kernels.inc lists its tables, a
-// line each; selection, tests and benchmarks go by that list.
+// line each; selection and tests go by that list.
 #pragma once
 
-#include <cassert>
 #include <span>
 
 #include "base/cpu.h"
+#include "base/error.h"
 
 namespace adze::ops {
 
@@ -21,8 +21,7 @@ const Kernels& kernels_for(std::span<const KernelTable<Kernels>> tables, Isa isa
   for (const auto& table : tables) {
     if (table.isa == isa) return *table.kernels;
   }
-  assert(false && "no kernels for the instruction set");
-  return *tables.front().kernels;
+  throw_internal("an operator has no kernels for {}", isa_name(isa));
 }
 
 }  // namespace adze::ops

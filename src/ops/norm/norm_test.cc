@@ -17,7 +17,8 @@ namespace {
 TEST(RmsNorm, FollowsItsDefinitionAndIsTheSameEverywhere) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
-  for (const int64_t n : {1, 15, 16, 17, 576, 1000}) {
+  // Many sizes: one rounding that differs in a lane may vanish in the root and the division.
+  for (int64_t n = 1; n < 1100; n += n < 64 ? 1 : 37) {
     std::vector<float> x(static_cast<size_t>(n));
     std::vector<float> w(x.size());
     for (float& v : x) v = normal(random);
