@@ -91,7 +91,7 @@ std::vector<PassReport> run_passes(Graph& graph, const WeightSource& source,
                                    const PassOptions& options, const AfterPass& after = {},
                                    std::span<const Pass> list = passes());
 
-// The passes, one file each.
+// The passes, in the files of src/graph/passes.
 void fold_constants(const PassContext&);
 void eliminate_identities(const PassContext&);
 void eliminate_common_subexpressions(const PassContext&);
