@@ -11,11 +11,12 @@
 #include <system_error>
 #include <thread>
 
-#include "apps/cli/console.h"
 #include "base/error.h"
 
 namespace adze::cli {
 namespace {
+
+constexpr auto kPollInterval = std::chrono::milliseconds(100);
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> all;
@@ -78,20 +79,31 @@ int wait_for(pid_t pid, int options, int& status) {
   return got;
 }
 
+// Ends it: politely, and then not.
+void end(pid_t pid) {
+  constexpr int kPatience = 20;  // intervals
+  int status = 0;
+  ::kill(pid, SIGTERM);
+  for (int i = 0; i < kPatience; ++i) {
+    if (wait_for(pid, WNOHANG, status) != 0) return;
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  ::kill(pid, SIGKILL);
+  wait_for(pid, 0, status);
+}
+
 }  // namespace
 
-int run_child(const ChildProcess& child) {
-  const InterruptGuard guard;
+int run_child(const ChildProcess& child, const InterruptGuard& guard) {
   const pid_t pid = spawn(child);
   int status = 0;
   while (wait_for(pid, WNOHANG, status) == 0) {
     if (guard.interrupted()) {
-      ::kill(pid, SIGTERM);
-      wait_for(pid, 0, status);
+      end(pid);
       throw Interrupted{};
     }
     if (child.while_it_runs) child.while_it_runs();
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(kPollInterval);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/console.h"
+
 namespace adze::cli {
 
 struct ChildProcess {
@@ -16,8 +18,8 @@ struct ChildProcess {
 };
 
 // Runs it to its end, with nothing on its standard input and its standard output dropped; its exit
-// status, or 128 and the signal that ended it. Ctrl-C ends it and throws Interrupted. Throws
-// Error{kUnavailable} where it cannot be started, naming the program.
-int run_child(const ChildProcess& child);
+// status, or 128 and the signal that ended it. Ctrl-C, which `guard` has, ends it and throws
+// Interrupted. Throws Error{kUnavailable} where it cannot be started, naming the program.
+int run_child(const ChildProcess& child, const InterruptGuard& guard);
 
 }  // namespace adze::cli

