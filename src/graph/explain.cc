@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 Json attribute_json(const Attribute& attribute) {
   if (const auto* integer = std::get_if<int64_t>(&attribute)) return *integer;
   if (const auto* real = std::get_if<double>(&attribute)) return *real;
-  return std::get<std::string>(attribute);
+  return std::get<AttributeText>(attribute).text;
 }
 
 std::string counts_text(const OperatorCounts& counts) {

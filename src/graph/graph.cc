@@ -53,7 +53,7 @@ double Node::real(std::string_view attribute) const {
   return std::get<double>(attribute_of(*this, attribute));
 }
 const std::string& Node::text(std::string_view attribute) const {
-  return std::get<std::string>(attribute_of(*this, attribute));
+  return std::get<AttributeText>(attribute_of(*this, attribute)).text;
 }
 
 ValueId Graph::add_input(std::string name, ElementType type, Shape shape) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,8 +21,17 @@ using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr int32_t kNoId = -1;
 
+// A text as one of several types: std::variant of g++ 12 takes std::string itself for a type whose
+// copying cannot fail, and is undefined where memory is short.
+struct AttributeText {
+  AttributeText(std::string given) : text(std::move(given)) {}
+  AttributeText(const char* given) : text(given) {}
+  bool operator==(const AttributeText&) const = default;
+
+  std::string text;
+};
 // A node's parameters, by the names its operator declares.
-using Attribute = std::variant<int64_t, double, std::string>;
+using Attribute = std::variant<int64_t, double, AttributeText>;
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 
 // Nodes by operator name.

@@ -9,7 +9,7 @@ namespace adze::graph {
 std::string attribute_text(const Attribute& attribute) {
   if (const auto* integer = std::get_if<int64_t>(&attribute)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&attribute)) return fmt::format("{:g}", *real);
-  return std::get<std::string>(attribute);
+  return std::get<AttributeText>(attribute).text;
 }
 
 std::string type_text(const Value& value) {

@@ -17,7 +17,7 @@ std::string exact_text(const Attribute& attribute) {
   if (const auto* real = std::get_if<double>(&attribute)) {
     return fmt::format("{:x}", std::bit_cast<uint64_t>(*real));
   }
-  return std::get<std::string>(attribute);
+  return std::get<AttributeText>(attribute).text;
 }
 
 // Equal for nodes that compute the same: operator, inputs, weights, attributes with their defaults.

@@ -41,6 +41,10 @@ struct Scalar {
     for (size_t i = 0; i < 16; ++i) out.lane[i] = op(a.lane[i], b.lane[i]);
     return out;
   }
+  // The lowest integer for what is none in range, as the machine's instruction gives.
+  static int32_t to_integer(float x) {
+    return x >= -0x1p31f && x < 0x1p31f ? static_cast<int32_t>(x) : INT32_MIN;
+  }
   static F add(const F& a, const F& b) {
     return map(a, b, [](float x, float y) { return x + y; });
   }
@@ -75,7 +79,7 @@ struct Scalar {
   // 2^n for integral n in [−126, 127].
   static F exp2i(const F& n) {
     return map(n, n, [](float x, float) {
-      return std::bit_cast<float>(static_cast<uint32_t>(static_cast<int32_t>(x) + 127) << 23);
+      return std::bit_cast<float>((static_cast<uint32_t>(to_integer(x)) + 127u) << 23);
     });
   }
   static F load_f16(const void* from) {
@@ -105,7 +109,8 @@ struct Scalar {
   }
   // Lanes to int8 codes; lanes are integral and in [−128, 127].
   static void store_i8(int8_t* to, const F& v) {
-    for (size_t i = 0; i < 16; ++i) to[i] = static_cast<int8_t>(v.lane[i]);
+    for (size_t i = 0; i < 16; ++i)
+      to[i] = static_cast<int8_t>(std::clamp(to_integer(v.lane[i]), -128, 127));
   }
   // Lanes rounded to bf16, to nearest even.
   static void store_bf16(uint16_t* to, const F& v) {
@@ -194,7 +199,7 @@ struct Scalar {
   }
   // Lanes to integers; they are integral.
   static void store_i32(int32_t* to, const F& v) {
-    for (size_t i = 0; i < 16; ++i) to[i] = static_cast<int32_t>(v.lane[i]);
+    for (size_t i = 0; i < 16; ++i) to[i] = to_integer(v.lane[i]);
   }
 
   // --- Dot products over at most 32 k ---
