@@ -74,7 +74,10 @@ namespace {
 
 void* allocate(size_t size, size_t alignment) {
   using namespace adze;
-  if (g_left != kNone && g_left-- == 0) throw std::bad_alloc();
+  if (g_left != kNone) {
+    const int64_t left = g_left--;
+    if (left == 0) throw std::bad_alloc();
+  }
   void* memory =
       alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
           ? std::malloc(std::max<size_t>(size, 1))
