@@ -30,14 +30,15 @@ void on_resize(int) { g_resized.store(true); }
 void on_continue(int) { g_continued.store(true); }
 void on_ending(int signal) { g_ending.store(signal); }
 
-// Handles a signal while it lives.
+// Handles a signal while it lives, unless whoever started the program wants it ignored (nohup).
 class SignalScope {
  public:
   SignalScope(int signal, void (*handler)(int)) : signal_(signal) {
     struct sigaction action {};
     action.sa_handler = handler;
     sigemptyset(&action.sa_mask);
-    ::sigaction(signal, &action, &before_);
+    ::sigaction(signal, nullptr, &before_);
+    if (before_.sa_handler != SIG_IGN) ::sigaction(signal, &action, nullptr);
   }
   ~SignalScope() { ::sigaction(signal_, &before_, nullptr); }
   SignalScope(const SignalScope&) = delete;

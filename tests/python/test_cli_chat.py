@@ -38,9 +38,15 @@ class Terminal:
         self.file = folder / "conversation.json"
         env = {**os.environ, "TERM": "xterm", "LC_ALL": "C", "NO_COLOR": "1", **environment}
         self.child = pexpect.spawn(BIN, ["run", "-m", MODEL, "--temp", "0", *options], env=env, encoding="utf-8",
-                                   dimensions=(24, 80), timeout=60, cwd=folder)
+                                   dimensions=(24, 80), timeout=60, cwd=folder, preexec_fn=self.default_signals)
         self.child.expect("Ctrl-D leaves")
         self.child.expect(PROMPT)
+
+    @staticmethod
+    def default_signals():
+        """A runner in the background may ignore some, which children inherit."""
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
 
     def __enter__(self):
         return self
