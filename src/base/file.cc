@@ -129,7 +129,7 @@ AtomicFileWriter::AtomicFileWriter(std::filesystem::path path)
   } while (fd_ < 0 && errno == EEXIST);
   if (fd_ < 0) cannot_create(errno);
   // Where it is somebody else's this may be refused; its own then stay.
-  if (replaces) (void)::fchmod(fd_, before.st_mode & 07777);
+  if (replaces) (void)::fchmod(fd_, before.st_mode & 0777);
 }
 
 AtomicFileWriter::~AtomicFileWriter() {

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -351,6 +352,19 @@ TEST_F(Api, NamesWhatIsWrongWithFilesAndOptions) {
   EXPECT_EQ(answer_.tokens.size(), 10u);
 }
 
+TEST_F(Api, StoppingAtTheLastTokenCancels) {
+  answer_.stop_after = 10;  // max_tokens
+  ASSERT_EQ(adze_engine_submit(engine_, &request_, nullptr, &error_), ADZE_OK);
+  finish_all();
+  EXPECT_EQ(answer_.tokens.size(), 10u);
+  EXPECT_EQ(answer_.reason, ADZE_FINISH_CANCELLED);
+}
+
+TEST_F(Api, ReservedFieldsAreZero) {
+  request_.reserved = 1;
+  EXPECT_EQ(refusal(&request_), "request: reserved is 1, not 0");
+}
+
 // Every allocation of a submission, of an answer and of loading fails once.
 TEST_F(Api, AFailedAllocationIsAStatus) {
   const char* stop[] = {"a text that is long enough to be allocated"};
@@ -459,6 +473,39 @@ TEST(Loading, AFailedAllocationOfARealModelIsAStatus) {
     EXPECT_LE(failed.all - failed.thrown, 4u) << path;
   }
   if (!any) GTEST_SKIP() << "neither ADZE_MODEL nor ADZE_GEMMA names a model";
+}
+
+// Whatever a listener throws ends its own request; the others of the batch go on.
+TEST(CppApi, AListenerThatThrowsEndsItsRequestAlone) {
+  const std::string path = testing::TempDir() + "tiny_throwing.gguf";
+  write_tiny_model(path);
+  Model model(path);
+  Engine engine(model);
+  std::vector<std::string> errors;
+  std::vector<FinishReason> reasons;
+  const auto submit = [&](std::function<bool(const Token&)> on_token) {
+    Request request;
+    request.tokens = {72, 105};
+    request.max_tokens = 4;
+    request.ignore_end = true;
+    request.on_token = std::move(on_token);
+    request.on_finish = [&](const Finish& finish) {
+      reasons.push_back(finish.reason);
+      errors.emplace_back(finish.error);
+    };
+    engine.submit(std::move(request));
+  };
+  submit([](const Token&) -> bool { throw std::runtime_error(std::string(100, 'x')); });
+  submit([](const Token&) -> bool { throw 7; });
+  submit([](const Token&) { return true; });
+  while (engine.step()) {
+  }
+  ASSERT_EQ(reasons.size(), 3u);
+  EXPECT_EQ(reasons[0], FinishReason::kError);
+  EXPECT_EQ(errors[0], std::string(100, 'x'));
+  EXPECT_EQ(reasons[1], FinishReason::kError);
+  EXPECT_NE(errors[1], "");
+  EXPECT_EQ(reasons[2], FinishReason::kLength);
 }
 
 TEST(CppApi, FunctionsMayThrowAndModelsMove) {
