@@ -6,7 +6,6 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/console.h"
 #include "apps/cli/model_options.h"
-#include "apps/cli/sampling_options.h"
 #include "base/json.h"
 #include "graph/explain.h"
 

@@ -49,6 +49,12 @@ void check_passes(const std::vector<std::string>& disabled) {
 
 }  // namespace
 
+const CLI::Validator kNotEmpty(
+    [](const std::string& text) {
+      return text.empty() ? std::string("an empty text is no value") : std::string();
+    },
+    "");
+
 const CLI::Validator kWholeNumber(read_whole_number, "");
 
 std::vector<int32_t> parse_token_ids(std::string_view data, std::string_view source) {

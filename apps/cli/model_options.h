@@ -29,6 +29,9 @@ void add_model_options(CLI::App& command, ModelArguments& arguments);
 // does not fit into 64 bits.
 extern const CLI::Validator kWholeNumber;
 
+// Texts that may not be empty: CLI11 on its own takes an empty number for zero.
+extern const CLI::Validator kNotEmpty;
+
 // Token ids, separated by blanks. Throws Error{kInvalidInput} that names `source` and the word.
 std::vector<int32_t> parse_token_ids(std::string_view data, std::string_view source);
 

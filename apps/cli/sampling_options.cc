@@ -34,12 +34,6 @@ engine::LogitBias parse_bias(const std::string& text) {
 
 }  // namespace
 
-const CLI::Validator kNotEmpty(
-    [](const std::string& text) {
-      return text.empty() ? std::string("an empty text is no value") : std::string();
-    },
-    "");
-
 void add_sampling_options(CLI::App& command, SamplingArguments& arguments) {
   engine::SamplingParams& params = arguments.params;
   const auto number = [&](const char* name, double& value, const char* help) {

@@ -17,9 +17,6 @@ struct SamplingArguments {
   std::optional<uint64_t> seed;
 };
 
-// Texts that may not be empty: CLI11 on its own takes an empty number for zero.
-extern const CLI::Validator kNotEmpty;
-
 // Adds --temp, --top-k and their like.
 void add_sampling_options(CLI::App& command, SamplingArguments& arguments);
 
