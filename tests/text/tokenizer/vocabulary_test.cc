@@ -38,6 +38,26 @@ TEST(Vocabulary, FindsTheLowestIdOfEachText) {
   EXPECT_EQ(vocabulary.find(""), std::nullopt);
 }
 
+// Words of four letters after SentencePiece's blank, all in one slot if its three bytes chose it:
+// that takes five hundred billion comparisons and meets the test's time-out.
+TEST(Vocabulary, FindsTokensThatBeginAlike) {
+  constexpr TokenId kCount = 1 << 20;
+  const auto word = [](TokenId id) {
+    std::string text = "\u2581";
+    for (int shift = 15; shift >= 0; shift -= 5)
+      text += static_cast<char>('A' + (id >> shift & 31));
+    return text;
+  };
+  VocabularyData data;
+  for (TokenId id = 0; id < kCount; ++id) {
+    data.tokens.add(word(id));
+    data.types.push_back(TokenType::kNormal);
+  }
+  const Vocabulary vocabulary(std::move(data));
+  for (TokenId id = 0; id < kCount; ++id) ASSERT_EQ(vocabulary.find(word(id)), id);
+  EXPECT_EQ(vocabulary.find("\u2581AAA"), std::nullopt);
+}
+
 TEST(Vocabulary, RefusesContradictions) {
   VocabularyData empty;
   empty.model = "gpt2";
