@@ -20,6 +20,24 @@ uint64_t random_hash_base() {
   return std::uniform_int_distribution<uint64_t>(uint64_t{1} << 56, kHashPrime - 1)(random);
 }
 
+template <typename Word>
+uint64_t load(const char* from) {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+// The first seven bytes as a number, or all of a shorter text. Loads overlap instead of ending
+// anywhere, which would copy to memory and wait for it.
+uint64_t digit_of(std::string_view text) {
+  const size_t size = text.size();
+  if (size >= 8) return load<uint64_t>(text.data()) & ((uint64_t{1} << 56) - 1);
+  const char* const end = text.data() + size;
+  if (size >= 4) return load<uint32_t>(text.data()) | load<uint32_t>(end - 4) << 8 * (size - 4);
+  if (size >= 2) return load<uint16_t>(text.data()) | load<uint8_t>(end - 1) << 8 * (size - 1);
+  return static_cast<uint8_t>(text[0]);
+}
+
 uint32_t high_bits(uint64_t hash) { return static_cast<uint32_t>(hash >> 29); }
 
 void check_id(std::optional<TokenId> id, std::string_view name, size_t token_count) {
@@ -80,9 +98,7 @@ uint64_t Vocabulary::hash_of(std::string_view text) const {
   __extension__ using Wide = unsigned __int128;
   uint64_t hash = text.size();
   for (size_t at = 0; at < text.size(); at += 7) {
-    uint64_t digit = 0;
-    std::memcpy(&digit, text.data() + at, std::min<size_t>(7, text.size() - at));
-    hash += digit;
+    hash += digit_of(text.substr(at));
     if (hash >= kHashPrime) hash -= kHashPrime;
     const Wide product = static_cast<Wide>(hash) * hash_base_;
     hash = static_cast<uint64_t>(product & kHashPrime) + static_cast<uint64_t>(product >> 61);
