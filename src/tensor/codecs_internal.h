@@ -4,18 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
+#include "base/load.h"
 #include "tensor/dtype.h"
 
 namespace adze::codecs {
 
-template <class T>
-T load(const std::byte* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
 inline float load_f16(const std::byte* bytes) { return f16_to_f32(load<uint16_t>(bytes)); }
 inline int low_nibble(std::byte byte) { return std::to_integer<int>(byte) & 15; }
 inline int high_nibble(std::byte byte) { return std::to_integer<int>(byte) >> 4; }

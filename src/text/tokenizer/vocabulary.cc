@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <utility>
 
 #include "base/error.h"
+#include "base/load.h"
 
 namespace adze::text {
 namespace {
@@ -20,22 +20,17 @@ uint64_t random_hash_base() {
   return std::uniform_int_distribution<uint64_t>(uint64_t{1} << 56, kHashPrime - 1)(random);
 }
 
-template <typename Word>
-uint64_t load(const char* from) {
-  Word word;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
-
 // The first seven bytes as a number, or all of a shorter text. Loads overlap instead of ending
 // anywhere, which would copy to memory and wait for it.
 uint64_t digit_of(std::string_view text) {
   const size_t size = text.size();
   if (size >= 8) return load<uint64_t>(text.data()) & ((uint64_t{1} << 56) - 1);
-  const char* const end = text.data() + size;
-  if (size >= 4) return load<uint32_t>(text.data()) | load<uint32_t>(end - 4) << 8 * (size - 4);
-  if (size >= 2) return load<uint16_t>(text.data()) | load<uint8_t>(end - 1) << 8 * (size - 1);
-  return static_cast<uint8_t>(text[0]);
+  if (size == 1) return load<uint8_t>(text.data());
+  const size_t half = size >= 4 ? 4 : 2;
+  const char* const tail = text.data() + size - half;
+  const uint64_t first = half == 4 ? load<uint32_t>(text.data()) : load<uint16_t>(text.data());
+  const uint64_t last = half == 4 ? load<uint32_t>(tail) : load<uint16_t>(tail);
+  return first | last << 8 * (size - half);
 }
 
 uint32_t high_bits(uint64_t hash) { return static_cast<uint32_t>(hash >> 29); }
