@@ -1,10 +1,42 @@
 #include "base/cpu.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstdlib>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace adze {
+namespace {
+
+#if defined(__x86_64__)
+// Compilers this old have no name for these features.
+bool cpuid_bit(unsigned leaf, unsigned subleaf, unsigned index, unsigned bit) {
+  unsigned registers[4] = {};
+  return __get_cpuid_count(leaf, subleaf, &registers[0], &registers[1], &registers[2],
+                           &registers[3]) != 0 &&
+         (registers[index] >> bit & 1) != 0;
+}
+
+// Linux gives a process the state of tile registers on request (Documentation/arch/x86/xstate.rst),
+// once for all threads that it starts later.
+bool tiles_permitted() {
+  constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr int kTileData = 18;
+  return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+#endif
+
+}  // namespace
 
 std::string_view isa_name(Isa isa) {
   switch (isa) {
@@ -14,6 +46,10 @@ std::string_view isa_name(Isa isa) {
       return "avx2";
     case Isa::kAvx512:
       return "avx512";
+    case Isa::kAvx512Bf16:
+      return "avx512bf16";
+    case Isa::kAmx:
+      return "amx";
   }
   return "";
 }
@@ -30,6 +66,15 @@ bool isa_available(Isa isa) {
       return isa_available(Isa::kAvx2) && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+    case Isa::kAvx512Bf16:
+      return isa_available(Isa::kAvx512) && cpuid_bit(7, 1, 0, 5);
+    case Isa::kAmx: {
+      // AMX-BF16, AMX-TILE and AMX-INT8 are bits 22, 24 and 25 of EDX.
+      static const bool kPermitted = isa_available(Isa::kAvx512Bf16) && cpuid_bit(7, 0, 3, 22) &&
+                                     cpuid_bit(7, 0, 3, 24) && cpuid_bit(7, 0, 3, 25) &&
+                                     tiles_permitted();
+      return kPermitted;
+    }
 #else
     default:
       return false;
@@ -40,18 +85,18 @@ bool isa_available(Isa isa) {
 
 Isa select_isa() {
   const char* wanted = std::getenv("ADZE_ISA");
-  if (wanted == nullptr || *wanted == '\0') {
-    for (const Isa isa : {Isa::kAvx512, Isa::kAvx2}) {
-      if (isa_available(isa)) return isa;
-    }
-    return Isa::kReference;
-  }
-  for (const Isa isa : {Isa::kReference, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa_name(isa) != wanted) continue;
-    if (!isa_available(isa)) throw_invalid("ADZE_ISA: this CPU has no {}", wanted);
+  Isa best = Isa::kReference;
+  std::vector<std::string_view> names;
+  for (const Isa isa : kAllIsas) {
+    const bool available = isa_available(isa);
+    if (available) best = isa;
+    names.push_back(isa_name(isa));
+    if (wanted == nullptr || isa_name(isa) != wanted) continue;
+    if (!available) throw_invalid("ADZE_ISA: this CPU has no {}", wanted);
     return isa;
   }
-  throw_invalid("ADZE_ISA: '{}' is none of reference, avx2, avx512", printable(wanted));
+  if (wanted == nullptr || *wanted == '\0') return best;
+  throw_invalid("ADZE_ISA: '{}' is none of {}", printable(wanted), fmt::join(names, ", "));
 }
 
 }  // namespace adze

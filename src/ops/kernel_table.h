@@ -5,7 +5,6 @@
 #include <span>
 
 #include "base/cpu.h"
-#include "base/error.h"
 
 namespace adze::ops {
 
@@ -15,13 +14,15 @@ struct KernelTable {
   const Kernels* kernels;
 };
 
-// Every operator has kernels of every instruction set.
+// The kernels of the best instruction set up to `isa`: not every operator gains from every one.
+// Tables are in the order of Isa, the reference first.
 template <class Kernels>
 const Kernels& kernels_for(std::span<const KernelTable<Kernels>> tables, Isa isa) {
+  const Kernels* best = tables.front().kernels;
   for (const auto& table : tables) {
-    if (table.isa == isa) return *table.kernels;
+    if (table.isa <= isa) best = table.kernels;
   }
-  throw_internal("an operator has no kernels for {}", isa_name(isa));
+  return *best;
 }
 
 }  // namespace adze::ops

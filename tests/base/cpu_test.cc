@@ -64,16 +64,28 @@ TEST_F(IsaTest, IsAsTheKernelSees) {
   EXPECT_TRUE(isa_available(Isa::kReference));
   EXPECT_EQ(isa_available(Isa::kAvx2), avx2);
   EXPECT_EQ(isa_available(Isa::kAvx512), avx512);
-  EXPECT_EQ(select_isa(), avx512 ? Isa::kAvx512 : avx2 ? Isa::kAvx2 : Isa::kReference);
+  const bool bf16 = avx512 && flags.contains("avx512_bf16");
+  EXPECT_EQ(isa_available(Isa::kAvx512Bf16), bf16);
+  const bool amx = bf16 && flags.contains("amx_tile") && flags.contains("amx_int8") &&
+                   flags.contains("amx_bf16");
+  EXPECT_EQ(isa_available(Isa::kAmx), amx);
+  const Isa best = amx      ? Isa::kAmx
+                   : bf16   ? Isa::kAvx512Bf16
+                   : avx512 ? Isa::kAvx512
+                   : avx2   ? Isa::kAvx2
+                            : Isa::kReference;
+  EXPECT_EQ(select_isa(), best);
   set("");
-  EXPECT_EQ(select_isa(), avx512 ? Isa::kAvx512 : avx2 ? Isa::kAvx2 : Isa::kReference);
+  EXPECT_EQ(select_isa(), best);
 }
 
 TEST_F(IsaTest, TheVariableChoosesOrNamesItself) {
   EXPECT_EQ(isa_name(Isa::kReference), "reference");
   EXPECT_EQ(isa_name(Isa::kAvx2), "avx2");
   EXPECT_EQ(isa_name(Isa::kAvx512), "avx512");
-  for (const Isa isa : {Isa::kReference, Isa::kAvx2, Isa::kAvx512}) {
+  EXPECT_EQ(isa_name(Isa::kAvx512Bf16), "avx512bf16");
+  EXPECT_EQ(isa_name(Isa::kAmx), "amx");
+  for (const Isa isa : kAllIsas) {
     const std::string name(isa_name(isa));
     set(name);
     if (isa_available(isa)) {
@@ -90,7 +102,7 @@ TEST_F(IsaTest, AWrongValueNamesVariableValueAndChoices) {
     set(value);
     EXPECT_THAT([] { select_isa(); },
                 ThrowsMessage<Error>(AllOf(HasSubstr("ADZE_ISA"), HasSubstr(value),
-                                           HasSubstr("reference, avx2, avx512"))));
+                                           HasSubstr("reference, avx2, avx512, avx512bf16, amx"))));
   }
   set("two\nlines\x1b[31m");
   EXPECT_THAT([] { select_isa(); },
