@@ -27,7 +27,11 @@ auto naming_file(const std::string& file, Make make) {
 
 LoadedModel::LoadedModel(const std::filesystem::path& path, const ModelOptions& options,
                          const graph::LoadProgress& progress)
-    : checkpoint_(checkpoint::open_checkpoint(path)),
+    : LoadedModel(checkpoint::open_checkpoint(path), options, progress) {}
+
+LoadedModel::LoadedModel(checkpoint::Checkpoint checkpoint, const ModelOptions& options,
+                         const graph::LoadProgress& progress)
+    : checkpoint_(std::move(checkpoint)),
       isa_(options.isa.value_or(select_isa())),
       pool_(options.threads),
       cpu_(providers::make_cpu_provider({isa_, options.cache_dtype})) {

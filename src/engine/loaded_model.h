@@ -32,6 +32,8 @@ struct ModelOptions {
 class LoadedModel {
  public:
   // Throws Error naming the file and what is wrong with it.
+  LoadedModel(checkpoint::Checkpoint checkpoint, const ModelOptions& options,
+              const graph::LoadProgress& progress = {});
   LoadedModel(const std::filesystem::path& path, const ModelOptions& options,
               const graph::LoadProgress& progress = {});
 
@@ -42,6 +44,8 @@ class LoadedModel {
   const graph::Plan& plan() const { return *plan_; }
   Isa isa() const { return isa_; }
   int threads() const { return pool_.size(); }
+  // The threads that plan() runs on, for other work between runs.
+  ThreadPool& pool() { return pool_; }
   // Operators of the declaration, and what each pass made of it.
   const graph::OperatorCounts& declared() const { return declared_; }
   const std::vector<graph::PassReport>& passes() const { return reports_; }

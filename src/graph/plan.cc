@@ -141,13 +141,19 @@ void Plan::check(const Batch& batch) const {
 void Plan::run(const Batch& batch) {
   check(batch);
   pool_.run([&](int member) {
-    const RunContext context{&batch, values_, &pool_.barrier(), member, pool_.size()};
+    const RunContext context{&batch, values_, &pool_.barrier(), node_seconds_, member, pool_.size()};
     for (size_t i = 0; i < compiled_.size(); ++i) {
       if (i > 0) pool_.barrier().wait();
       compiled_[i]->run(context);
     }
   });
   sampled_ = static_cast<int32_t>(batch.sampled_rows.size());
+}
+
+void Plan::measure_nodes() {
+  NodeId most = 0;
+  for (const NodeId id : graph_.order()) most = std::max(most, id);
+  node_seconds_.assign(static_cast<size_t>(most) + 1, 0.0);
 }
 
 std::span<const float> Plan::output() const {

@@ -9,6 +9,9 @@
 
 namespace adze::ops::generic {
 
+// What runs inside a tile is inlined always: accumulators whose address another function gets would
+// live in memory.
+
 // Where a row's parts are, codes in P planes of bytes.
 template <int P>
 struct RowView {
@@ -25,7 +28,7 @@ struct Accumulators {
 };
 
 template <class V, bool kWide>
-inline typename V::F load_scale(const uint8_t* from) {
+[[gnu::always_inline]] inline typename V::F load_scale(const uint8_t* from) {
   if constexpr (kWide) {
     return V::load(reinterpret_cast<const float*>(from));
   } else {
@@ -36,7 +39,7 @@ inline typename V::F load_scale(const uint8_t* from) {
 // After the weight group that ends at column `end`: closes the activation group where it ends too.
 // Padding after the last column closes the last group again, with nothing in it.
 template <class V, int R, int P>
-inline void close_group(Accumulators<V, R>& acc, const RowView<P>* rows, int64_t end,
+[[gnu::always_inline]] inline void close_group(Accumulators<V, R>& acc, const RowView<P>* rows, int64_t end,
                         int64_t columns, int64_t activation_group) {
   if (end % activation_group != 0 && end < columns) return;
   const int64_t index = (end < columns ? end : columns) / activation_group - 1;
@@ -48,7 +51,7 @@ inline void close_group(Accumulators<V, R>& acc, const RowView<P>* rows, int64_t
 
 // Adds one weight group: exact sum, scale, minimum.
 template <class V, int R, bool kWide, bool kMinimum>
-inline void add_group(Accumulators<V, R>& acc, const typename V::I* total,
+[[gnu::always_inline]] inline void add_group(Accumulators<V, R>& acc, const typename V::I* total,
                       const int32_t* activation_sums, const uint8_t* scale,
                       const uint8_t* minimum) {
   const typename V::F d = load_scale<V, kWide>(scale);
@@ -63,7 +66,7 @@ inline void add_group(Accumulators<V, R>& acc, const typename V::I* total,
 }
 
 template <int R, int P>
-inline void sums_of(const RowView<P>* rows, int64_t k, int group, int32_t* out) {
+[[gnu::always_inline]] inline void sums_of(const RowView<P>* rows, int64_t k, int group, int32_t* out) {
   for (int r = 0; r < R; ++r) {
     out[r] = rows[r].sums[k / 16];
     if (group == 32) out[r] += rows[r].sums[k / 16 + 1];
@@ -72,7 +75,7 @@ inline void sums_of(const RowView<P>* rows, int64_t k, int group, int32_t* out) 
 
 // One line of weight codes against P planes of R rows: dot[p · R + r].
 template <class V, int R, int P, class Dot>
-inline void dot_line(const typename V::Line& codes, const RowView<P>* rows, int64_t k, Dot* dot) {
+[[gnu::always_inline]] inline void dot_line(const typename V::Line& codes, const RowView<P>* rows, int64_t k, Dot* dot) {
   for (int p = 0; p < P; ++p) {
     for (int r = 0; r < R; ++r) dot[p * R + r].add(codes, V::load_quad(rows[r].plane[p] + k));
   }
@@ -80,7 +83,7 @@ inline void dot_line(const typename V::Line& codes, const RowView<P>* rows, int6
 
 // 32 k of nibble lines: line j holds quads j and j + 4.
 template <class V, int R, int P>
-inline void dot_nibbles(const uint8_t* lines, const RowView<P>* rows, int64_t k,
+[[gnu::always_inline]] inline void dot_nibbles(const uint8_t* lines, const RowView<P>* rows, int64_t k,
                         typename V::Dot4* dot) {
   for (int j = 0; j < 4; ++j) {
     const typename V::Line both = V::load_line(lines + 64 * j);
@@ -91,7 +94,7 @@ inline void dot_nibbles(const uint8_t* lines, const RowView<P>* rows, int64_t k,
 
 // The exact sum over both planes of row r.
 template <class V, int R, int P, class Dot>
-inline typename V::I joined_total(const Dot* dot, int r) {
+[[gnu::always_inline]] inline typename V::I joined_total(const Dot* dot, int r) {
   if constexpr (P == 1) {
     return dot[r].total();
   } else {

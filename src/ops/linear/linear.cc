@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace adze::ops {
 
 int64_t QuantizedLayout::plane() const { return padded_columns(columns); }
@@ -18,8 +20,13 @@ size_t QuantizedLayout::row_bytes() const {
   return (scales_offset() + static_cast<size_t>(groups()) * sizeof(float) + 63) / 64 * 64;
 }
 
-size_t linear_scratch_bytes(int64_t columns) {
-  return static_cast<size_t>(padded_columns(columns)) * kPanelRows * sizeof(float);
+size_t linear_scratch_bytes(int64_t columns, int64_t rows) {
+  const int64_t padded = padded_columns(columns);
+  const int64_t floats = padded * kPanelRows * static_cast<int64_t>(sizeof(float));
+  // strip.h: two panels as bytes, with scales and minimums per 16 columns, and per row two sums.
+  const int64_t strips = 2 * padded * kPanelRows + 2 * 2 * floats / 16;
+  const int64_t sums = rows * padded / 16 * static_cast<int64_t>(2 * sizeof(float));
+  return static_cast<size_t>(std::max(floats, strips + sums));
 }
 
 std::string LinearKernels::describe(const PackedFormat& format,

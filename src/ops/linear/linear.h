@@ -58,7 +58,8 @@ struct LinearArguments {
   std::byte* scratch = nullptr;     // linear_scratch_bytes(), aligned to 64
 };
 
-size_t linear_scratch_bytes(int64_t columns);
+// For calls with at most `rows` rows.
+size_t linear_scratch_bytes(int64_t columns, int64_t rows);
 
 // The kernels of one instruction set. Thread-safe; the caller splits panels and rows among threads.
 struct LinearKernels {

@@ -125,7 +125,7 @@ struct Problem {
         rows(row_count),
         layout{matrix.columns, group, bits},
         quantized(static_cast<size_t>(row_count) * layout.row_bytes()),
-        scratch(linear_scratch_bytes(matrix.columns)) {
+        scratch(linear_scratch_bytes(matrix.columns, row_count)) {
     for (int64_t r = 0; bits > 0 && r < rows; ++r) {
       kernels.quantize_row(layout, x.data() + r * w.columns,
                            quantized.data() + static_cast<size_t>(r) * layout.row_bytes());

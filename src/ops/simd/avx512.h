@@ -99,11 +99,28 @@ struct Avx512 {
     std::memcpy(&four, from, sizeof four);
     return _mm512_set1_epi32(four);
   }
+  // sum + Σ codes · a over the four bytes of each channel: exact.
+  [[gnu::always_inline]] static I byte_dot(I sum, Line codes, Quad a) {
+#if defined(ADZE_EMULATE_AVX512)
+    return _mm512_dpbusd_epi32(sum, codes, a);
+#else
+    // g++ 12 copies the sum around the intrinsic, and runs out of registers.
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(a));
+    return sum;
+#endif
+  }
+  static I times_256(I sum) { return _mm512_slli_epi32(sum, 8); }
+  static void store_line(uint8_t* to, Line v) { _mm512_storeu_si512(to, v); }
+  // Codes `offset` below, as signed bytes, where they shall be signed.
+  template <bool kSigned>
+  static Line minus(Line codes, int offset) {
+    return kSigned ? _mm512_sub_epi8(codes, _mm512_set1_epi8(static_cast<char>(offset))) : codes;
+  }
   struct Dot4 {
     I sum = _mm512_setzero_si512();
-    void add(Line codes, Quad a) { sum = _mm512_dpbusd_epi32(sum, codes, a); }
+    void add(Line codes, Quad a) { sum = byte_dot(sum, codes, a); }
     I total() const { return sum; }
-    I total_256() const { return _mm512_slli_epi32(sum, 8); }
+    I total_256() const { return times_256(sum); }
     I total_times(I scale) const { return _mm512_mullo_epi32(sum, scale); }
   };
   using Dot8 = Dot4;

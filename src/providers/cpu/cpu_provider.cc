@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "base/error.h"
@@ -109,6 +110,7 @@ class CpuPartition final : public graph::CompiledPartition {
       }
       if (!step) throw_unsupported("node {} ({}) has no kernels on cpu", node.name, node.op->name);
       step_of_node_[id] = steps_.size();
+      node_of_step_.push_back(id);
       steps_.push_back(std::move(step));
     }
     scratch_.allocate();
@@ -117,10 +119,13 @@ class CpuPartition final : public graph::CompiledPartition {
   void run(const graph::RunContext& context) override {
     // No step before the first barrier reads the tables: the first one embeds.
     for (const auto& table : rope_tables_) table->fill(context);
+    auto begin = std::chrono::steady_clock::now();
     for (size_t i = 0; i < steps_.size(); ++i) {
       if (i > 0 || !rope_tables_.empty()) context.barrier->wait();
+      if (i > 0) note_seconds(context, i - 1, begin);
       steps_[i]->run(context);
     }
+    note_seconds(context, steps_.size() - 1, begin);
   }
 
   int barriers() const override {
@@ -139,11 +144,22 @@ class CpuPartition final : public graph::CompiledPartition {
   std::vector<graph::PackedBytes> packed_weights() const override { return weights_.by_dtype(); }
 
  private:
+  // The time since `begin`, which becomes now, goes to the step's node.
+  void note_seconds(const graph::RunContext& context, size_t step,
+                    std::chrono::steady_clock::time_point& begin) const {
+    if (context.member != 0 || context.node_seconds.empty()) return;
+    const auto now = std::chrono::steady_clock::now();
+    context.node_seconds[static_cast<size_t>(node_of_step_[step])] +=
+        std::chrono::duration<double>(now - begin).count();
+    begin = now;
+  }
+
   PackedWeights weights_;
   Scratch scratch_;
   std::vector<std::unique_ptr<RopeTable>> rope_tables_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::map<NodeId, size_t> step_of_node_;
+  std::vector<NodeId> node_of_step_;
 };
 
 class CpuProvider final : public graph::Provider {

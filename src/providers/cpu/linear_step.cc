@@ -12,7 +12,12 @@ namespace {
 
 using graph::RunContext;
 
-constexpr int64_t kRowBlock = 64;  // int8 rows of 1,536 columns: 128 KiB
+// Rows of a call: their codes stay in the second-level cache while panels go by, and unpacking a
+// panel is little beside multiplying it.
+constexpr size_t kRowBlockBytes = 1 << 20;
+constexpr int64_t kMostRows = 512;
+constexpr int64_t kFewestRows = 96;
+constexpr int64_t kGatedPanels = 8;  // of gate and up at a time
 
 using GateKernel = decltype(ops::ElementwiseKernels::silu_multiply);
 using ActivationKernel = decltype(ops::ElementwiseKernels::silu);
@@ -55,9 +60,15 @@ class LinearStep final : public Step {
     }
     rows_of_ = &context.graph.value(node.outputs[0]);
     const int64_t columns = operands_.front().weight->columns;
-    unpack_bytes_ = quantized_ ? 0 : ops::linear_scratch_bytes(columns);
-    const size_t up_bytes = gated_ ? kRowBlock * ops::kPanelRows * sizeof(float) : 0;
-    context.scratch.need_per_member(unpack_bytes_ + up_bytes);
+    // Float rows decode a panel once per call: all rows at once.
+    row_block_ = context.options.max_rows;
+    if (quantized_) {
+      const auto fitting = static_cast<int64_t>(kRowBlockBytes / layout_.row_bytes());
+      row_block_ = std::min(row_block_, std::clamp(fitting, kFewestRows, kMostRows));
+    }
+    unpack_bytes_ = (ops::linear_scratch_bytes(columns, row_block_) + 63) / 64 * 64;
+    const auto up_floats = static_cast<size_t>(row_block_ * kGatedPanels * ops::kPanelRows);
+    context.scratch.need_per_member(unpack_bytes_ + (gated_ ? up_floats * sizeof(float) : 0));
   }
 
   void run(const RunContext& context) override {
@@ -121,12 +132,10 @@ class LinearStep final : public Step {
     const int64_t width = std::min(panels.end * ops::kPanelRows, a.channels) - channel;
     float* y = buffer<float>(context, operand.output);
     const float* residual = residual_ == graph::kNoId ? nullptr : buffer<float>(context, residual_);
-    // Float rows decode a panel once per call: all rows at once.
-    const int64_t block = quantized_ ? kRowBlock : rows;
-    for (int64_t first = 0; first < rows; first += block) {
+    for (int64_t first = 0; first < rows; first += row_block_) {
       const int64_t at = first * a.y_stride + channel;
       a.first_row = first;
-      a.last_row = std::min(rows, first + block);
+      a.last_row = std::min(rows, first + row_block_);
       a.y = y + at;
       a.residual = residual == nullptr ? nullptr : residual + at;
       kernels_.linear(a);
@@ -137,8 +146,8 @@ class LinearStep final : public Step {
     }
   }
 
-  // out = activation(gate) · up, a panel and a block of rows at a time: the member's own part of
-  // both weights.
+  // out = activation(gate) · up, a few panels and a block of rows at a time: the member's own part
+  // of both weights.
   void run_gated(const RunContext& context, int64_t rows, Range panels) {
     ops::LinearArguments gate = arguments(context, operands_[0]);
     ops::LinearArguments up = arguments(context, operands_[1]);
@@ -147,21 +156,22 @@ class LinearStep final : public Step {
     const int64_t channels = operands_[0].weight->rows;
     gate.y_stride = channels;
     up.y = up_tile;
-    up.y_stride = ops::kPanelRows;
-    for (int64_t first = 0; first < rows; first += kRowBlock) {
+    up.y_stride = kGatedPanels * ops::kPanelRows;
+    for (int64_t first = 0; first < rows; first += row_block_) {
       gate.first_row = up.first_row = first;
-      gate.last_row = up.last_row = std::min(rows, first + kRowBlock);
-      for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+      gate.last_row = up.last_row = std::min(rows, first + row_block_);
+      for (int64_t panel = panels.begin; panel < panels.end; panel += kGatedPanels) {
+        const Range some = {panel, std::min(panels.end, panel + kGatedPanels)};
         const int64_t channel = panel * ops::kPanelRows;
-        set_panels(gate, operands_[0], {panel, panel + 1});
-        set_panels(up, operands_[1], {panel, panel + 1});
+        set_panels(gate, operands_[0], some);
+        set_panels(up, operands_[1], some);
         gate.y = out + first * channels + channel;
         kernels_.linear(gate);
         kernels_.linear(up);
-        const int64_t width = std::min<int64_t>(ops::kPanelRows, channels - channel);
+        const int64_t width = std::min(some.end * ops::kPanelRows, channels) - channel;
         for (int64_t row = 0; row < gate.last_row - first; ++row) {
           float* at = gate.y + row * channels;
-          gate_(at, up_tile + row * ops::kPanelRows, width, at);
+          gate_(at, up_tile + row * up.y_stride, width, at);
         }
       }
     }
@@ -179,6 +189,7 @@ class LinearStep final : public Step {
   std::vector<Operand> operands_;
   const graph::Value* rows_of_ = nullptr;
   int64_t panels_ = 0;
+  int64_t row_block_ = 0;
   size_t unpack_bytes_ = 0;
 };
 

@@ -1,0 +1,5 @@
+list(APPEND ops_sources limits/limits.cc limits/reference.cc)
+adze_kernel(ops_limits_avx2 ISA avx2 SOURCES limits/x86_avx2.cc)
+adze_kernel(ops_limits_avx512 ISA avx512 SOURCES limits/x86_avx512.cc)
+adze_kernel(ops_limits_amx ISA amx SOURCES limits/x86_amx.cc)
+list(APPEND ops_objects ops_limits_avx2 ops_limits_avx512 ops_limits_amx)
