@@ -55,9 +55,8 @@ class Problem {
     queries_.resize(static_cast<size_t>(rows * shape.heads * shape.head_dim));
     out_.resize(queries_.size());
     for (float& v : queries_) v = normal(random);
-    const int32_t segments = segment_of(tokens - 1) + 1;
-    partials_.resize(partial_floats(shape.head_dim) * kMaxAttentionRows *
-                     static_cast<size_t>(segments));
+    partials_.resize(partial_floats(shape.head_dim) * kMaxAttentionRows);
+    sums_.resize(partials_.size());
   }
 
   void attend(const AttentionKernels& kernels) {
@@ -85,28 +84,23 @@ class Problem {
   void attend_tile(const AttentionKernels& kernels, int32_t kv_head, int32_t begin, int32_t end) {
     const int32_t group = shape_.heads / shape_.kv_heads;
     AttentionRow rows[kMaxAttentionRows];
+    KeyRange ranges[kMaxAttentionRows];
     for (int32_t i = begin; i < end; ++i) {
       const int32_t row = i / group;
-      const auto at = static_cast<size_t>(
-          (row * shape_.heads + kv_head * group + i % group) * shape_.head_dim);
-      rows[i - begin] = {queries_.data() + at, 0, depth_ + row, out_.data() + at};
+      const auto at =
+          static_cast<size_t>((row * shape_.heads + kv_head * group + i % group) * shape_.head_dim);
+      ranges[i - begin] = {0, depth_ + row + 1};
+      rows[i - begin] = {queries_.data() + at, {ranges + i - begin, 1}, out_.data() + at};
     }
-    const AttentionTile tile = {&layout_,
-                                blocks_,
-                                layer_bytes_ * static_cast<size_t>(layer_),
-                                kv_head,
-                                0.125f,
-                                {rows, static_cast<size_t>(end - begin)}};
+    const AttentionTile tile = {&layout_, blocks_, layer_bytes_ * static_cast<size_t>(layer_),
+                                kv_head,  0.125f,  {rows, static_cast<size_t>(end - begin)}};
     const size_t floats = partial_floats(shape_.head_dim);
-    const int32_t segments = segment_of(tile.rows.back().position) + 1;
-    for (int32_t s = 0; s < segments; ++s) {
-      kernels.segment(tile, s, partials_.data() + static_cast<size_t>(s) * floats,
-                      floats * static_cast<size_t>(segments));
+    clear_partials(sums_.data(), floats, tile.rows.size(), shape_.head_dim);
+    for (int32_t s = next_segment(tile.rows, 0); s >= 0; s = next_segment(tile.rows, s + 1)) {
+      kernels.segment(tile, s, partials_.data(), floats);
+      kernels.fold(tile, s, partials_.data(), floats, sums_.data(), floats);
     }
-    for (size_t r = 0; r < tile.rows.size(); ++r) {
-      kernels.combine(partials_.data() + r * floats * static_cast<size_t>(segments), floats,
-                      segment_of(rows[r].position) + 1, shape_.head_dim, rows[r].out);
-    }
+    kernels.finish(tile, sums_.data(), floats);
   }
 
   CacheLayout layout_;
@@ -121,6 +115,7 @@ class Problem {
   std::vector<float> queries_;
   std::vector<float> out_;
   std::vector<float> partials_;
+  std::vector<float> sums_;
 };
 
 void prefill(benchmark::State& state, const AttentionKernels& kernels, CacheDType dtype,
