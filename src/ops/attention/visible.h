@@ -40,10 +40,22 @@ struct Visible {
   alignas(32) uint16_t any[kSegmentGroups] = {};  // tokens that some row sees
   alignas(32) uint16_t all[kSegmentGroups];       // tokens that every row sees
   bool sees[R];                                   // whether the row sees a key of the segment
+  bool full = true;                               // every row sees every token
 
   // `begin` is the segment's first position.
   Visible(const AttentionRow* rows, int count, int32_t begin) {
     for (uint16_t& mask : all) mask = 0xffff;
+    for (int r = 0; r < count && full; ++r) {
+      const KeyRange* range = range_behind<V>(rows[r], begin);
+      full = range != rows[r].seen.data() + rows[r].seen.size() && range->from <= begin &&
+             range->to >= begin + kSegmentTokens;
+      sees[r] = true;
+    }
+    if (full) {
+      for (uint16_t& mask : any) mask = 0xffff;
+      __builtin_memset(lanes, 0xff, sizeof lanes);
+      return;
+    }
     for (int r = 0; r < count; ++r) {
       sees[r] = false;
       for (uint16_t& mask : lanes[r]) mask = 0;

@@ -75,16 +75,14 @@ class Pass {
                                 query_low_ + r * query_stride());
     }
     for (int i = 0; i < block_count_; i += 2) score(i, std::min(i + 1, block_count_ - 1));
-    bool all = true;
-    for (const uint16_t mask : visible_.all) all = all && mask == 0xffff;
     for (int r = 0; r < count_; ++r) {
       const auto softmax =
-          all ? generic::softmax_pairs<Amx, true> : generic::softmax_pairs<Amx, false>;
+          visible_.full ? generic::softmax_pairs<Amx, true> : generic::softmax_pairs<Amx, false>;
       softmax(scores_ + r * kSegmentTokens, visible_.lanes[r], visible_.any, tile_.scale,
               weights_high_ + r * kSegmentTokens, weights_low_ + r * kSegmentTokens,
               partials + static_cast<size_t>(r) * stride);
     }
-    if (!all && unseen_not_finite()) {
+    if (!visible_.full && unseen_not_finite()) {
       for (int r = 0; r < count_; ++r) weigh_masked(r, partials, stride);
       return;
     }
@@ -276,6 +274,9 @@ void segment(const AttentionTile& tile, int32_t segment, float* partials, size_t
   configure_tiles();
   for (size_t begin = 0; begin < tile.rows.size(); begin += kTileRows) {
     const int count = static_cast<int>(std::min<size_t>(kTileRows, tile.rows.size() - begin));
+    for (size_t r = begin + kTileRows; r < std::min(tile.rows.size(), begin + 2 * kTileRows); ++r) {
+      generic::prefetch_query<Amx>(tile.rows[r].query, tile.layout->head_dim);
+    }
     Pass pass(tile, tile.rows.data() + begin, count, segment);
     if (pass.any()) pass.run(tile.rows.data() + begin, partials + begin * stride, stride);
   }
