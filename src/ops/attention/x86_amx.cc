@@ -71,13 +71,13 @@ class Pass {
 
   void run(const AttentionRow* rows, float* partials, size_t stride) {
     for (int r = 0; r < count_; ++r) {
-      generic::split_query<Amx>(rows[r].query, dims_, query_high_ + r * query_stride(),
-                                query_low_ + r * query_stride());
+      generic::convert_query<Amx, true>(rows[r].query, dims_, query_high_ + r * query_stride(),
+                                        query_low_ + r * query_stride());
     }
     for (int i = 0; i < block_count_; i += 2) score(i, std::min(i + 1, block_count_ - 1));
     for (int r = 0; r < count_; ++r) {
-      const auto softmax =
-          visible_.full ? generic::softmax_pairs<Amx, true> : generic::softmax_pairs<Amx, false>;
+      const auto softmax = visible_.full ? generic::softmax_pairs<Amx, true, true>
+                                         : generic::softmax_pairs<Amx, true, false>;
       softmax(scores_ + r * kSegmentTokens, visible_.lanes[r], visible_.any, tile_.scale,
               weights_high_ + r * kSegmentTokens, weights_low_ + r * kSegmentTokens,
               partials + static_cast<size_t>(r) * stride);

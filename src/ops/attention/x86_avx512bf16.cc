@@ -37,16 +37,16 @@ class Pass {
 
   void run(const AttentionRow* rows, float* partials, size_t stride) {
     for (int r = 0; r < R; ++r) {
-      generic::split_query<V>(rows[r].query, dims_, query_high_[r], query_low_[r]);
+      generic::convert_query<V, false>(rows[r].query, dims_, queries_[r], nullptr);
     }
     for (int g = 0; g < generic::kSegmentGroups; g += 2) {
       if ((visible_.any[g] | visible_.any[g + 1]) != 0) score(g);
     }
     for (int r = 0; r < R; ++r) {
-      const auto softmax =
-          visible_.full ? generic::softmax_pairs<V, true> : generic::softmax_pairs<V, false>;
-      softmax(scores_[r], visible_.lanes[r], visible_.any, tile_.scale, weights_high_[r],
-              weights_low_[r], partials + static_cast<size_t>(r) * stride);
+      const auto softmax = visible_.full ? generic::softmax_pairs<V, false, true>
+                                         : generic::softmax_pairs<V, false, false>;
+      softmax(scores_[r], visible_.lanes[r], visible_.any, tile_.scale, weights_[r], nullptr,
+              partials + static_cast<size_t>(r) * stride);
     }
     int32_t dim = 0;
     for (; dim + 32 <= dims_; dim += 32) weigh<2>(dim, partials, stride);
@@ -68,10 +68,8 @@ class Pass {
       const __m512i second = _mm512_loadu_si512(keys + 16);
 #pragma GCC unroll 12
       for (int r = 0; r < R; ++r) {
-        sums[r][0] = dot(sums[r][0], first, query_high_[r] + d);
-        sums[r][1] = dot(sums[r][1], second, query_high_[r] + d);
-        sums[r][0] = dot(sums[r][0], first, query_low_[r] + d);
-        sums[r][1] = dot(sums[r][1], second, query_low_[r] + d);
+        sums[r][0] = dot(sums[r][0], first, queries_[r] + d);
+        sums[r][1] = dot(sums[r][1], second, queries_[r] + d);
       }
     }
     for (int r = 0; r < R; ++r) {
@@ -114,10 +112,7 @@ class Pass {
 #pragma GCC unroll 12
       for (int r = 0; r < R; ++r) {
         for (int c = 0; c < kColumns; ++c) {
-          sums[r][c] = dot(sums[r][c], words[c], weights_high_[r] + t);
-        }
-        for (int c = 0; c < kColumns; ++c) {
-          sums[r][c] = dot(sums[r][c], words[c], weights_low_[r] + t);
+          sums[r][c] = dot(sums[r][c], words[c], weights_[r] + t);
         }
       }
     }
@@ -136,8 +131,7 @@ class Pass {
             ((seen & 1) != 0 ? 0xffffu : 0u) | ((seen & 2) != 0 ? 0xffff0000u : 0u)));
         for (int c = 0; c < kColumns; ++c) {
           const __m512i words = _mm512_and_si512(_mm512_loadu_si512(values + c * 16), mask);
-          sums[r][c] = dot(sums[r][c], words, weights_high_[r] + group * 16 + i);
-          sums[r][c] = dot(sums[r][c], words, weights_low_[r] + group * 16 + i);
+          sums[r][c] = dot(sums[r][c], words, weights_[r] + group * 16 + i);
         }
       }
     }
@@ -148,10 +142,8 @@ class Pass {
   int32_t first_block_;
   generic::Visible<V, R> visible_;
   alignas(64) float scores_[R][kSegmentTokens];
-  alignas(64) uint16_t query_high_[R][kMaxDotHeadDim];
-  alignas(64) uint16_t query_low_[R][kMaxDotHeadDim];
-  alignas(64) uint16_t weights_high_[R][kSegmentTokens];
-  alignas(64) uint16_t weights_low_[R][kSegmentTokens];
+  alignas(64) uint16_t queries_[R][kMaxDotHeadDim];
+  alignas(64) uint16_t weights_[R][kSegmentTokens];
 };
 
 void segment(const AttentionTile& tile, int32_t segment, float* partials, size_t stride) {
