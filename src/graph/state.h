@@ -26,9 +26,8 @@ struct StateGroup {
   std::vector<int32_t> layers;  // model layers, ascending
   int32_t kv_heads = 0;
   int32_t head_dim = 0;
-  size_t layer_block_bytes =
-      0;  // bytes of one layer in one block; set by the provider that owns the layout
-  int32_t sinks = 0;  // kWindowedKv: first positions that every row sees beside the window
+  size_t layer_block_bytes = 0;  // bytes of one layer in one block; set by the layout's owner
+  int32_t sinks = 0;             // kWindowedKv: first positions that every row sees beside it
 
   // The first position of the window of the row at `position`.
   int32_t first_visible(int32_t position) const {

@@ -4,12 +4,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <vector>
 
 #include "base/arena.h"
 #include "ops/attention/attention.h"
+#include "ops/attention/pattern.h"
 
 namespace adze::ops {
 namespace {
@@ -23,9 +25,11 @@ struct Shape {
 // Layers of one sequence's cache, and queries for its last rows.
 class Problem {
  public:
-  Problem(CacheDType dtype, const Shape& shape, int32_t rows, int32_t depth, int32_t layers)
+  Problem(CacheDType dtype, const Shape& shape, int32_t rows, int32_t depth, int32_t layers,
+          const AttentionPattern& pattern = {})
       : layout_{dtype, shape.kv_heads, shape.head_dim},
         shape_(shape),
+        pattern_(pattern),
         rows_(rows),
         depth_(depth),
         layers_(layers) {
@@ -59,6 +63,49 @@ class Problem {
     sums_.resize(partials_.size());
   }
 
+  // Every score of a head in memory, then every weight, then the results, in float32: what tiles
+  // are compared with.
+  void attend_materialized() {
+    const int32_t tokens = depth_ + rows_;
+    const auto dims = static_cast<size_t>(shape_.head_dim);
+    std::vector<float> keys(random_floats(static_cast<size_t>(tokens) * dims));
+    std::vector<float> values(random_floats(static_cast<size_t>(tokens) * dims));
+    std::vector<float> scores(static_cast<size_t>(rows_) * static_cast<size_t>(tokens));
+    for (int32_t head = 0; head < shape_.heads; ++head) {
+      const auto query_at = [&](int32_t row) {
+        return static_cast<size_t>(row * shape_.heads + head) * dims;
+      };
+      for (int32_t row = 0; row < rows_; ++row) {
+        float* score = scores.data() + static_cast<size_t>(row) * static_cast<size_t>(tokens);
+        std::fill_n(score, tokens, 0.0f);
+        for (size_t d = 0; d < dims; ++d) {
+          const float q = queries_[query_at(row) + d] * 0.125f;
+          const float* key = keys.data() + d * static_cast<size_t>(tokens);
+          for (int32_t t = 0; t <= depth_ + row; ++t) score[t] += q * key[t];
+        }
+      }
+      for (int32_t row = 0; row < rows_; ++row) {
+        float* score = scores.data() + static_cast<size_t>(row) * static_cast<size_t>(tokens);
+        const int32_t seen = depth_ + row + 1;
+        const float highest = *std::max_element(score, score + seen);
+        float sum = 0.0f;
+        for (int32_t t = 0; t < seen; ++t) sum += score[t] = std::exp(score[t] - highest);
+        for (int32_t t = 0; t < seen; ++t) score[t] /= sum;
+      }
+      for (int32_t row = 0; row < rows_; ++row) {
+        const float* score = scores.data() + static_cast<size_t>(row) * static_cast<size_t>(tokens);
+        float* out = out_.data() + query_at(row);
+        std::fill_n(out, dims, 0.0f);
+        for (int32_t t = 0; t <= depth_ + row; ++t) {
+          const float* value = values.data() + static_cast<size_t>(t) * dims;
+          for (size_t d = 0; d < dims; ++d) out[d] += score[t] * value[d];
+        }
+      }
+    }
+    benchmark::DoNotOptimize(out_.data());
+    benchmark::ClobberMemory();
+  }
+
   void attend(const AttentionKernels& kernels) {
     for (int32_t kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {
       const int32_t group = shape_.heads / shape_.kv_heads;
@@ -81,16 +128,24 @@ class Problem {
   }
 
  private:
+  static std::vector<float> random_floats(size_t count) {
+    std::mt19937 random(2);
+    std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+    std::vector<float> out(count);
+    for (float& v : out) v = uniform(random);
+    return out;
+  }
+
   void attend_tile(const AttentionKernels& kernels, int32_t kv_head, int32_t begin, int32_t end) {
     const int32_t group = shape_.heads / shape_.kv_heads;
     AttentionRow rows[kMaxAttentionRows];
-    KeyRange ranges[kMaxAttentionRows];
+    KeyRange ranges[kMaxAttentionRows][2];
     for (int32_t i = begin; i < end; ++i) {
       const int32_t row = i / group;
       const auto at =
           static_cast<size_t>((row * shape_.heads + kv_head * group + i % group) * shape_.head_dim);
-      ranges[i - begin] = {0, depth_ + row + 1};
-      rows[i - begin] = {queries_.data() + at, {ranges + i - begin, 1}, out_.data() + at};
+      const size_t count = visible_ranges(pattern_, depth_ + row, ranges[i - begin]);
+      rows[i - begin] = {queries_.data() + at, {ranges[i - begin], count}, out_.data() + at};
     }
     const AttentionTile tile = {&layout_, blocks_, layer_bytes_ * static_cast<size_t>(layer_),
                                 kv_head,  0.125f,  {rows, static_cast<size_t>(end - begin)}};
@@ -105,6 +160,7 @@ class Problem {
 
   CacheLayout layout_;
   Shape shape_;
+  AttentionPattern pattern_;
   int32_t rows_;
   int32_t depth_;
   int32_t layers_;
@@ -151,7 +207,46 @@ void read(benchmark::State& state, CacheDType dtype, const Shape& shape, int32_t
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(memory.size()));
 }
 
+// One head's attention over 32k tokens: all of them, or a window and sinks.
+void pattern(benchmark::State& state, const AttentionKernels& kernels, int32_t rows,
+             const AttentionPattern& pattern) {
+  Problem problem(CacheDType::kBF16, {4, 1, 64}, rows, 32768 - rows, 1, pattern);
+  for (auto _ : state) problem.attend(kernels);
+}
+
+// 8k rows of one head from the beginning: tiles, or all scores in memory.
+constexpr int32_t kWholeRows = 8192;
+
+void register_patterns(Isa isa, const AttentionKernels& kernels) {
+  for (const auto& [name, wanted] :
+       {std::pair{"full", AttentionPattern{}},
+        std::pair{"window:512:sinks:4", AttentionPattern{512, 4, {}}}}) {
+    for (const int32_t rows : {1, 512}) {
+      benchmark::RegisterBenchmark(
+          fmt::format("pattern/{}/rows:{}/{}/depth:32768", isa_name(isa), rows, name).c_str(),
+          [=, &kernels](benchmark::State& state) { pattern(state, kernels, rows, wanted); })
+          ->Unit(benchmark::kMicrosecond);
+    }
+  }
+  benchmark::RegisterBenchmark(fmt::format("whole/{}/tokens:{}", isa_name(isa), kWholeRows).c_str(),
+                               [&kernels](benchmark::State& state) {
+                                 Problem problem(CacheDType::kBF16, {1, 1, 64}, kWholeRows, 0, 1);
+                                 for (auto _ : state) problem.attend(kernels);
+                               })
+      ->Unit(benchmark::kMillisecond);
+}
+
 void register_all() {
+  benchmark::RegisterBenchmark(fmt::format("whole/materialized/tokens:{}", kWholeRows).c_str(),
+                               [](benchmark::State& state) {
+                                 Problem problem(CacheDType::kBF16, {1, 1, 64}, kWholeRows, 0, 1);
+                                 for (auto _ : state) problem.attend_materialized();
+                               })
+      ->Unit(benchmark::kMillisecond);
+  for (const auto& table : attention_kernel_tables()) {
+    if (table.isa == Isa::kReference || !isa_available(table.isa)) continue;
+    register_patterns(table.isa, *table.kernels);
+  }
   constexpr Shape kShapes[] = {{9, 3, 64}, {32, 8, 64}, {4, 1, 256}};
   for (const CacheDType dtype : {CacheDType::kBF16, CacheDType::kI8}) {
     for (const Shape& shape : kShapes) {
