@@ -25,18 +25,18 @@ EngineOptions checked(const EngineOptions& options, const graph::PlanOptions& pl
 }
 
 std::vector<kvcache::GroupSpec> group_specs(const graph::Plan& plan, const EngineOptions& options) {
-  const auto quota = [&](int32_t window) {
-    return kvcache::sequence_quota(window, options.cache_tokens, plan.options().max_rows,
+  const auto quota = [&](int32_t window, int32_t sinks) {
+    return kvcache::sequence_quota(window, sinks, options.cache_tokens, plan.options().max_rows,
                                    graph::kBlockTokens);
   };
   std::vector<kvcache::GroupSpec> specs;
   for (const graph::StateGroup& group : plan.graph().state_groups()) {
-    int32_t blocks = quota(0);
+    int32_t blocks = quota(0, 0);
     if (group.window > 0) {
-      blocks = static_cast<int32_t>(
-          std::min<int64_t>(blocks, int64_t{options.max_sequences} * quota(group.window)));
+      blocks = static_cast<int32_t>(std::min<int64_t>(
+          blocks, int64_t{options.max_sequences} * quota(group.window, group.sinks)));
     }
-    specs.push_back({group.block_bytes(), blocks, group.window});
+    specs.push_back({group.block_bytes(), blocks, group.window, group.sinks});
   }
   return specs;
 }

@@ -35,6 +35,8 @@ LoadedModel::LoadedModel(checkpoint::Checkpoint checkpoint, const ModelOptions& 
       isa_(options.isa.value_or(select_isa())),
       pool_(options.threads),
       cpu_(providers::make_cpu_provider({isa_, options.cache_dtype})) {
+  if (options.sinks < 0) throw_invalid("sinks: {} is below 0", options.sinks);
+  checkpoint_.config.sinks = options.sinks;
   const graph::WeightSource& weights = *checkpoint_.weights;
   const std::string& file = checkpoint_.path;
   graph::Graph graph = naming_file(file, [&] {

@@ -22,6 +22,9 @@ struct ModelOptions {
   int threads = 0;         // 0: one per CPU
   std::optional<Isa> isa;  // nothing: the best available, or ADZE_ISA
   ops::CacheDType cache_dtype = ops::CacheDType::kBF16;
+  // First tokens that layers with a window see beside it (attention sinks: Xiao et al., Efficient
+  // Streaming Language Models with Attention Sinks, 2023).
+  int32_t sinks = 0;
   graph::PassOptions passes;
   graph::PlanOptions plan;  // max_context is cut to the model's own
   // Compare the logits before and after each pass: a plan is made for every one of them.

@@ -125,11 +125,11 @@ void Plan::check(const Batch& batch) const {
       if (table.size() < blocks) {
         throw_invalid("batch: {} cache blocks, {} tokens need {}", table.size(), tokens, blocks);
       }
-      const int32_t first = graph_.state_groups()[group].first_visible(sequence.first_position);
-      for (auto block = static_cast<size_t>(first / kBlockTokens); block < blocks; ++block) {
-        if (table[block] == nullptr) {
-          throw_invalid("batch: cache block {} of state group {} is missing", block,
-                        graph_.state_groups()[group].name);
+      const StateGroup& state = graph_.state_groups()[group];
+      for (size_t block = 0; block < blocks; ++block) {
+        if (table[block] == nullptr &&
+            state.sees_block(static_cast<int32_t>(block), sequence.first_position)) {
+          throw_invalid("batch: cache block {} of state group {} is missing", block, state.name);
         }
       }
     }

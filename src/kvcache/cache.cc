@@ -12,12 +12,13 @@ int64_t blocks_for(int64_t tokens, int32_t block_tokens) {
 
 }  // namespace
 
-int32_t sequence_quota(int32_t window, int64_t tokens, int32_t rows, int32_t block_tokens) {
+int32_t sequence_quota(int32_t window, int32_t sinks, int64_t tokens, int32_t rows,
+                       int32_t block_tokens) {
   int64_t blocks = blocks_for(tokens, block_tokens);
   if (window > 0) {
     // Rows and the window before the first of them, from anywhere in a block to anywhere in one.
     const int64_t seen = int64_t{window} - 1 + rows;
-    blocks = std::min(blocks, (seen - 1) / block_tokens + 2);
+    blocks = std::min(blocks, (seen - 1) / block_tokens + 2 + blocks_for(sinks, block_tokens));
   }
   return static_cast<int32_t>(blocks);
 }
@@ -34,7 +35,7 @@ Cache::Cache(std::span<const GroupSpec> groups, int32_t block_tokens)
 }
 
 int32_t Cache::quota(size_t group, int64_t tokens, int32_t rows) const {
-  return sequence_quota(specs_[group].window, tokens, rows, block_tokens_);
+  return sequence_quota(specs_[group].window, specs_[group].sinks, tokens, rows, block_tokens_);
 }
 
 int32_t SequenceBlocks::first_needed(size_t group, int64_t position) const {
@@ -43,10 +44,16 @@ int32_t SequenceBlocks::first_needed(size_t group, int64_t position) const {
   return static_cast<int32_t>((position - window + 1) / cache_->block_tokens_);
 }
 
+int32_t SequenceBlocks::sink_blocks(size_t group) const {
+  const GroupSpec& spec = cache_->specs_[group];
+  return spec.window == 0 ? 0 : static_cast<int32_t>(blocks_for(spec.sinks, cache_->block_tokens_));
+}
+
 std::vector<PrefixIndex::Node*> SequenceBlocks::find_prefix(std::span<const int32_t> prompt) {
   const auto block = static_cast<size_t>(cache_->block_tokens_);
   std::vector<PrefixIndex::Node*> nodes;
   size_t usable = 0;
+  bool sinks = true;  // every group has its sinks' blocks
   std::vector<size_t> unbroken(
       tables_.size());  // by group: how many of the last nodes have a block
   PrefixIndex::NodeId parent = PrefixIndex::kBeginning;
@@ -62,7 +69,10 @@ std::vector<PrefixIndex::Node*> SequenceBlocks::find_prefix(std::span<const int3
       const auto first =
           static_cast<size_t>(first_needed(group, static_cast<int64_t>(nodes.size() * block)));
       complete = complete && unbroken[group] + first >= nodes.size();
+      sinks = sinks &&
+              (static_cast<int32_t>(i) >= sink_blocks(group) || node->blocks[group] != nullptr);
     }
+    if (!sinks) break;
     if (complete) usable = nodes.size();
   }
   nodes.resize(usable);
@@ -95,8 +105,12 @@ std::optional<int32_t> SequenceBlocks::admit(std::span<const int32_t> prompt, in
   for (size_t group = 0; group < tables_.size(); ++group) {
     cache_->promised_[group] += quota_[group];
     passed_[group] = first_needed(group, tokens);
-    tables_[group].assign(static_cast<size_t>(passed_[group]), nullptr);
-    for (size_t i = static_cast<size_t>(passed_[group]); i < prefix.size(); ++i) {
+    for (size_t i = 0; i < prefix.size(); ++i) {
+      const auto block = static_cast<int32_t>(i);
+      if (block < passed_[group] && block >= sink_blocks(group)) {
+        tables_[group].push_back(nullptr);
+        continue;
+      }
       cache_->pools_[group].retain(prefix[i]->blocks[group]);
       tables_[group].push_back(prefix[i]->blocks[group]);
       ++held_[group];
@@ -150,6 +164,7 @@ void SequenceBlocks::pass_window(int64_t position) {
   for (size_t group = 0; group < tables_.size(); ++group) {
     const int32_t first = first_needed(group, position);
     for (int32_t& i = passed_[group]; i < first; ++i) {
+      if (i < sink_blocks(group)) continue;
       std::byte*& block = tables_[group][static_cast<size_t>(i)];
       cache_->pools_[group].release(block);
       block = nullptr;

@@ -19,11 +19,13 @@ struct GroupSpec {
   size_t block_bytes = 0;
   int32_t blocks = 0;
   int32_t window = 0;  // positions that a row sees, its own included; 0: all
+  int32_t sinks = 0;   // with a window: first positions that every row sees beside it
 };
 
 // The most blocks of a group that one sequence holds at once if it grows to `tokens`, at most
 // `rows` of them in one batch.
-int32_t sequence_quota(int32_t window, int64_t tokens, int32_t rows, int32_t block_tokens);
+int32_t sequence_quota(int32_t window, int32_t sinks, int64_t tokens, int32_t rows,
+                       int32_t block_tokens);
 
 class SequenceBlocks;
 
@@ -79,13 +81,14 @@ class SequenceBlocks {
   // Gives everything back.
   void clear();
 
-  // Blocks by position; null where the window has passed.
+  // Blocks by position; null where the window has passed and no sink is.
   std::span<std::byte* const> table(size_t group) const { return tables_[group]; }
 
  private:
   // Nodes of the prompt's beginning, as many as every group has the blocks to go on from.
   std::vector<PrefixIndex::Node*> find_prefix(std::span<const int32_t> prompt);
-  int32_t first_needed(size_t group, int64_t position) const;
+  int32_t first_needed(size_t group, int64_t position) const;  // of the window
+  int32_t sink_blocks(size_t group) const;
   void share_full_blocks(std::span<const int32_t> tokens);
   void pass_window(int64_t position);
 
@@ -94,7 +97,7 @@ class SequenceBlocks {
   std::vector<std::vector<std::byte*>> tables_;  // by state group
   std::vector<int32_t> quota_;                   // by state group; 0 before admit()
   std::vector<int32_t> held_ = std::vector<int32_t>(tables_.size());
-  std::vector<int32_t> passed_ = std::vector<int32_t>(tables_.size());  // blocks given back
+  std::vector<int32_t> passed_ = std::vector<int32_t>(tables_.size());  // before the window
   int32_t shared_ = 0;                                                  // full blocks in the index
   PrefixIndex::NodeId last_ = PrefixIndex::kBeginning;  // the node of the last of them
   bool sharing_ = true;

@@ -38,6 +38,7 @@ std::vector<int32_t> add_state_groups(const ModelConfig& config, graph::Graph& g
       group.name += fmt::format("-window{}", window);
       group.kind = graph::StateKind::kWindowedKv;
       group.window = window;
+      group.sinks = config.sinks;
     }
     group.kv_heads = heads;
     group.head_dim = config.head_dim;

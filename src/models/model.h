@@ -30,6 +30,7 @@ struct ModelConfig {
   bool tied_output = false;  // logits come from the embedding table
   // By layer.
   std::vector<int32_t> window;     // positions that a row sees, its own included; 0: all
+  int32_t sinks = 0;               // first positions that rows with a window see beside it
   std::vector<layers::Rope> rope;  // how positions turn queries and keys
   double query_scalar = 0;         // attention's scores are divided by its square root
   bool attention_bias = false;     // its four projections have biases

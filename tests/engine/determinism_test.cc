@@ -28,6 +28,7 @@ struct Case {
   DType linear = DType::kQ4_1;
   bool real = false;
   int window = 0;  // TinyModelSpec's
+  int32_t sinks = 0;
 };
 
 std::string case_name(const testing::TestParamInfo<Case>& info) { return info.param.name; }
@@ -53,6 +54,7 @@ class DeterminismTest : public testing::TestWithParam<Case> {
     ModelOptions options;
     options.threads = threads;
     options.cache_dtype = *ops::cache_dtype_from_name(GetParam().cache);
+    options.sinks = GetParam().sinks;
     options.passes.activations = GetParam().activations;
     options.plan.max_rows = max_rows;
     return std::make_unique<LoadedModel>(path_, options);
@@ -192,6 +194,26 @@ TEST_P(DeterminismTest, AReusedBeginningDoesNotChangeAnswers) {
   }
 }
 
+// Sinks as long as the text leave nothing for a window to hide.
+TEST(Engine, SinksAreSeenBesideTheWindow) {
+  std::vector<std::vector<uint32_t>> logits;
+  for (const auto& [window, sinks] : {std::pair{400, 0}, {40, 400}, {40, 8}, {40, 0}}) {
+    const std::string path = testing::TempDir() + "tiny_sinks.gguf";
+    TinyModelSpec spec;
+    spec.layers = 7;
+    spec.window = window;
+    write_tiny_model(path, spec);
+    ModelOptions options;
+    options.sinks = sinks;
+    LoadedModel model(path, options);
+    EXPECT_EQ(model.plan().graph().state_groups()[1].sinks, sinks);
+    logits.push_back(logit_bits(model, prompt_of(model, 300, 3), 64));
+  }
+  EXPECT_EQ(logits[1], logits[0]);
+  EXPECT_NE(logits[2], logits[0]);
+  EXPECT_NE(logits[2], logits[3]);
+}
+
 // Layers with a window hold what it shows, however long the text: the rest of the group's pool does
 // not exist.
 TEST(Engine, AWindowBoundsTheMemoryOfItsLayers) {
@@ -225,17 +247,19 @@ constexpr auto kF32 = graph::Activations::kF32;
 constexpr auto kInt8 = graph::Activations::kInt8;
 constexpr auto kInt16 = graph::Activations::kInt16;
 
-INSTANTIATE_TEST_SUITE_P(Models, DeterminismTest,
-                         testing::Values(Case{"q4_1"}, Case{"q4_1_int8", "bf16", kInt8},
-                                         Case{"q8_0_f32cache", "f32", kInt8, DType::kQ8_0},
-                                         Case{"q8_0_int8cache", "int8", kInt16, DType::kQ8_0},
-                                         Case{"q4_0_f32", "f32", kF32, DType::kQ4_0},
-                                         Case{"bf16", "bf16", kInt16, DType::kBF16},
-                                         Case{"window", "bf16", kInt16, DType::kQ8_0, false, 40},
-                                         Case{"window_int8", "int8", kInt16, DType::kQ8_0, false,
-                                              270},
-                                         Case{"real", "bf16", kInt16, DType::kQ4_1, true}),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Models, DeterminismTest,
+    testing::Values(Case{"q4_1"}, Case{"q4_1_int8", "bf16", kInt8},
+                    Case{"q8_0_f32cache", "f32", kInt8, DType::kQ8_0},
+                    Case{"q8_0_int8cache", "int8", kInt16, DType::kQ8_0},
+                    Case{"q4_0_f32", "f32", kF32, DType::kQ4_0},
+                    Case{"bf16", "bf16", kInt16, DType::kBF16},
+                    Case{"window", "bf16", kInt16, DType::kQ8_0, false, 40},
+                    Case{"window_int8", "int8", kInt16, DType::kQ8_0, false, 270},
+                    Case{"sinks", "bf16", kInt16, DType::kQ8_0, false, 40, 4},
+                    Case{"sinks_f32", "f32", kInt16, DType::kQ8_0, false, 20, 33},
+                    Case{"real", "bf16", kInt16, DType::kQ4_1, true}),
+    case_name);
 
 TEST(Engine, RefusesWhatCannotBeServed) {
   const std::string path = testing::TempDir() + "tiny_refuse.gguf";

@@ -31,6 +31,7 @@ struct Runner {
   std::vector<int32_t> tokens;
   int32_t computed = 0;
   std::unique_ptr<SequenceBlocks> blocks = std::make_unique<SequenceBlocks>(cache);
+  int32_t sinks = 0;  // of groups with a window
 
   static uint32_t fingerprint(const std::string& salt, const std::vector<int32_t>& tokens,
                               int32_t position) {
@@ -46,7 +47,8 @@ struct Runner {
   void check(const std::vector<int32_t>& windows, int32_t position) const {
     for (size_t group = 0; group < windows.size(); ++group) {
       const int32_t first = windows[group] == 0 ? 0 : std::max(0, position - windows[group] + 1);
-      for (int32_t p = first; p <= position; ++p) {
+      for (int32_t p = 0; p <= position; ++p) {
+        if (p < first && p >= sinks) continue;
         const std::byte* block = blocks->table(group)[static_cast<size_t>(p / kBlock)];
         ASSERT_NE(block, nullptr) << "group " << group << ", position " << p << " of " << position;
         uint32_t seen = 0;
@@ -108,7 +110,7 @@ TEST(Cache, ABeginningIsComputedOnce) {
 
 TEST(Cache, AWindowHoldsItsBlocksAndNoMore) {
   const std::vector<int32_t> windows = {0, 10};
-  const int32_t quota = sequence_quota(10, 1000, 6, kBlock);
+  const int32_t quota = sequence_quota(10, 0, 1000, 6, kBlock);
   EXPECT_EQ(quota, 5);  // 9 positions before 6 rows, 15 in all: from the last of a block, 5 blocks
   const std::array<GroupSpec, 2> groups = {GroupSpec{kBytes, 250, 0}, GroupSpec{kBytes, quota, 10}};
   Cache cache(groups, kBlock);
@@ -129,6 +131,47 @@ TEST(Cache, AWindowHoldsItsBlocksAndNoMore) {
   ASSERT_EQ(next.blocks->admit(next.tokens, 998, 6, ""), 996);
   next.computed = 996;
   next.run(windows, 2);
+}
+
+// The first blocks stay when the window has passed them, and what takes over a beginning has them.
+TEST(Cache, SinksStay) {
+  const std::vector<int32_t> windows = {0, 10};
+  constexpr int32_t kSinks = 5;  // of two blocks
+  const int32_t quota = sequence_quota(10, kSinks, 1000, 6, kBlock);
+  EXPECT_EQ(quota, 7);
+  const std::array<GroupSpec, 2> groups = {GroupSpec{kBytes, 500, 0, 0},
+                                           GroupSpec{kBytes, 2 * quota, 10, kSinks}};
+  Cache cache(groups, kBlock);
+  Runner runner{cache, "", numbers(1000)};
+  runner.sinks = kSinks;
+  ASSERT_EQ(runner.blocks->admit(runner.tokens, 1000, 6, ""), 0);
+  while (runner.computed < 996) {
+    runner.run(windows, std::min(6, 996 - runner.computed));
+    EXPECT_LE(held(*runner.blocks, 1), quota);
+  }
+  EXPECT_EQ(cache.available(1), 2 * quota - held(*runner.blocks, 1));
+  Runner next{cache, "", numbers(1000)};
+  next.sinks = kSinks;
+  ASSERT_EQ(next.blocks->admit(next.tokens, 1000, 6, ""), 996);
+  next.computed = 996;
+  EXPECT_EQ(next.blocks->table(1)[0], runner.blocks->table(1)[0]);
+  next.run(windows, 4);
+  runner.blocks->clear();
+  next.blocks->clear();
+  EXPECT_EQ(cache.available(1), 2 * quota);
+  // Others need the room.
+  Runner other{cache, "another", numbers(300)};
+  other.sinks = kSinks;
+  ASSERT_EQ(other.blocks->admit(other.tokens, 300, 6, "another"), 0);
+  while (other.computed < 300) other.run(windows, 6);
+  other.blocks->clear();
+  // Without their blocks, or the window's, a beginning is of no use.
+  Runner again{cache, "", numbers(1000)};
+  again.sinks = kSinks;
+  const std::optional<int32_t> found = again.blocks->admit(again.tokens, 1000, 6, "");
+  ASSERT_TRUE(found);
+  again.computed = *found;
+  while (again.computed < 1000) again.run(windows, std::min(6, 1000 - again.computed));
 }
 
 TEST(Cache, WhatIsSetAsideIsThereWhateverOthersDo) {

@@ -15,13 +15,19 @@
 
 namespace adze::ops {
 
-inline constexpr int32_t kMaxAttentionRows = 8;  // query rows of a tile
+inline constexpr int32_t kMaxAttentionRows = 64;  // query rows of a tile
+
+// Keys of positions [from, to).
+struct KeyRange {
+  int32_t from = 0;
+  int32_t to = 0;
+};
 
 // One query row: one head of one token.
 struct AttentionRow {
   const float* query = nullptr;  // [head_dim]
-  int32_t first = 0;             // it sees the keys of positions first … position
-  int32_t position = 0;
+  // The keys that it sees: few ranges, none of them empty, ascending and apart; at least one.
+  std::span<const KeyRange> seen;
   float* out = nullptr;  // [head_dim]
 };
 
@@ -34,21 +40,27 @@ struct AttentionTile {
   size_t layer_offset = 0;
   int32_t kv_head = 0;
   float scale = 1.0f;
-  std::span<const AttentionRow> rows;  // at most kMaxAttentionRows; `first` and `position` ascend
+  std::span<const AttentionRow> rows;  // at most kMaxAttentionRows
 };
 
 // A partial result: [2 + head_dim] floats: maximum, sum, weighted values.
 inline size_t partial_floats(int32_t head_dim) { return static_cast<size_t>(head_dim) + 2; }
 inline int32_t segment_of(int32_t position) { return position / kSegmentTokens; }
+// The first segment from `from` on of which a row sees a key; −1: none.
+int32_t next_segment(std::span<const AttentionRow> rows, int32_t from);
+// The partial results of `rows` rows that have seen nothing yet, for fold().
+void clear_partials(float* partials, size_t stride, size_t rows, int32_t head_dim);
 
+// Rows are `stride` floats apart in all that holds partial results.
 struct AttentionKernels {
-  // Partial results of one segment for every row that sees keys of it; row r's goes to partials + r
-  // · partial_stride.
+  // Partial results of one segment for every row that sees keys of it; the others' are not written.
   void (*segment)(const AttentionTile& tile, int32_t segment, float* partials,
-                  size_t partial_stride) = nullptr;
-  // Combines `count` consecutive segments (partials + s · partial_stride) into out [head_dim].
-  void (*combine)(const float* partials, size_t partial_stride, int32_t count, int32_t head_dim,
-                  float* out) = nullptr;
+                  size_t stride) = nullptr;
+  // Adds what segment() gave to `sums`, segments in ascending order.
+  void (*fold)(const AttentionTile& tile, int32_t segment, const float* partials, size_t stride,
+               float* sums, size_t sums_stride) = nullptr;
+  // Writes the rows' results once all segments are added.
+  void (*finish)(const AttentionTile& tile, const float* sums, size_t sums_stride) = nullptr;
   // Writes one token's keys and values [kv_heads, head_dim] to `slot` of a block, rounding to
   // nearest even. int8: the scale is the largest magnitude over 127; rows all below 127 · 2^−126
   // become zero, rows that are not all finite NaN.
@@ -62,5 +74,7 @@ const AttentionKernels& attention_kernels(Isa isa);
 extern const AttentionKernels kAttentionReference;
 extern const AttentionKernels kAttentionAvx2;
 extern const AttentionKernels kAttentionAvx512;
+extern const AttentionKernels kAttentionAvx512Bf16;
+extern const AttentionKernels kAttentionAmx;
 
 }  // namespace adze::ops

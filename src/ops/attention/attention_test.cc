@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/attention/pattern.h"
 #include "ops/runnable_kernels.h"
 #include "tensor/dtype.h"
 
@@ -88,118 +89,218 @@ struct Sequence {
     }
   }
 
+  // Scores have a standard deviation of 2.4, whatever the head's size.
+  float scale() const { return 2.4f / std::sqrt(static_cast<float>(layout.head_dim)); }
+
   AttentionTile tile(int32_t kv_head, std::span<const AttentionRow> rows) const {
-    return {&layout, blocks, 0, kv_head, 0.3f, rows};
+    return {&layout, blocks, 0, kv_head, scale(), rows};
   }
 
-  std::vector<double> exact(const float* query, int32_t first, int32_t position,
+  std::vector<double> exact(const float* query, std::span<const KeyRange> seen,
                             int32_t kv_head) const {
     const auto dims = static_cast<size_t>(layout.head_dim);
+    std::vector<int32_t> positions;
+    for (const KeyRange& range : seen) {
+      for (int32_t t = range.from; t < range.to; ++t) positions.push_back(t);
+    }
     const auto at = [&](int32_t t) {
       return (static_cast<size_t>(t * layout.kv_heads + kv_head)) * dims;
     };
     std::vector<double> scores;
-    for (int32_t t = first; t <= position; ++t) {
+    for (const int32_t t : positions) {
       double score = 0;
       for (size_t d = 0; d < dims; ++d) score += static_cast<double>(query[d]) * keys[at(t) + d];
-      scores.push_back(score * 0.3);
+      scores.push_back(score * scale());
     }
     const double highest = *std::max_element(scores.begin(), scores.end());
     double sum = 0;
     std::vector<double> out(dims);
-    for (int32_t t = first; t <= position; ++t) {
-      const double weight = std::exp(scores[static_cast<size_t>(t - first)] - highest);
+    for (size_t i = 0; i < positions.size(); ++i) {
+      const double weight = std::exp(scores[i] - highest);
       sum += weight;
-      for (size_t d = 0; d < dims; ++d) out[d] += weight * values[at(t) + d];
+      for (size_t d = 0; d < dims; ++d) out[d] += weight * values[at(positions[i]) + d];
     }
     for (double& v : out) v /= sum;
     return out;
   }
 };
 
-// All segments of the tile in one call after another, then the combination.
+// All segments of the tile, one after another.
 void attend(const AttentionKernels& kernels, const AttentionTile& tile) {
   const auto dims = tile.layout->head_dim;
   const size_t stride = partial_floats(dims);
-  const int32_t begin = segment_of(tile.rows.front().first);
-  const int32_t segments = segment_of(tile.rows.back().position) - begin + 1;
-  std::vector<float> partials(stride * tile.rows.size() * static_cast<size_t>(segments));
-  for (int32_t s = 0; s < segments; ++s) {
-    kernels.segment(tile, begin + s, partials.data() + static_cast<size_t>(s) * stride,
-                    stride * static_cast<size_t>(segments));
+  std::vector<float> partials(stride * tile.rows.size());
+  std::vector<float> sums(partials.size());
+  clear_partials(sums.data(), stride, tile.rows.size(), dims);
+  for (int32_t s = next_segment(tile.rows, 0); s >= 0; s = next_segment(tile.rows, s + 1)) {
+    kernels.segment(tile, s, partials.data(), stride);
+    kernels.fold(tile, s, partials.data(), stride, sums.data(), stride);
   }
-  for (size_t r = 0; r < tile.rows.size(); ++r) {
-    const int32_t first = segment_of(tile.rows[r].first);
-    kernels.combine(
-        partials.data() +
-            (r * static_cast<size_t>(segments) + static_cast<size_t>(first - begin)) * stride,
-        stride, segment_of(tile.rows[r].position) - first + 1, dims, tile.rows[r].out);
+  kernels.finish(tile, sums.data(), stride);
+}
+
+// One row that sees the keys of `seen`.
+void attend(const AttentionKernels& kernels, const Sequence& sequence, int32_t kv_head,
+            const float* query, std::span<const KeyRange> seen, float* out) {
+  const AttentionRow row = {query, seen, out};
+  attend(kernels, sequence.tile(kv_head, {&row, 1}));
+}
+
+// Whether products of bf16 go through the machine's own dot products, whose rounding is not that of
+// float fmas.
+bool rounds_its_own_way(const NamedKernels<AttentionKernels>& k, CacheDType dtype) {
+  return dtype == CacheDType::kBF16 && (k.name == "avx512bf16" || k.name == "amx");
+}
+
+double tolerance(const NamedKernels<AttentionKernels>& k, CacheDType dtype) {
+  // Queries and weights are codes of 15 and 16 bits.
+  if (dtype == CacheDType::kI8) return 4e-4;
+  // Queries and weights are bf16, within 2⁻⁹ of themselves, or sums of two, within 2⁻¹⁷. Rounding
+  // the query changes a score of 2.4 (one standard deviation) by 2.4 · 2⁻⁹ / √3, and a result by
+  // about as much; five times that.
+  if (rounds_its_own_way(k, dtype)) return k.name == "amx" ? 4e-5 : 1.4e-2;
+  return 4e-6;
+}
+
+// Blocks that no row sees are gone: whoever reads one all the same dies.
+template <class RowAt>
+void hide_unseen_blocks(Sequence& sequence, size_t rows, RowAt row_at) {
+  std::vector<bool> seen(sequence.blocks.size());
+  for (size_t r = 0; r < rows; ++r) {
+    for (const KeyRange& range : row_at(r, nullptr).seen) {
+      for (int32_t t = range.from; t < range.to; ++t) {
+        seen[static_cast<size_t>(t / kCacheTokens)] = true;
+      }
+    }
+  }
+  for (size_t b = 0; b < seen.size(); ++b) {
+    if (!seen[b]) sequence.blocks[b] = nullptr;
   }
 }
 
 class AttentionTest : public testing::TestWithParam<CacheDType> {};
 
 TEST_P(AttentionTest, EqualsSoftmaxInDoublePrecision) {
-  const Sequence sequence(GetParam(), 700, 2, 64);
-  std::mt19937 random(3);
-  std::normal_distribution<float> normal;
-  std::vector<float> query(64);
-  std::vector<float> out(64);
-  for (const int32_t position : {0, 1, 14, 15, 16, 31, 32, 200, 255, 256, 257, 511, 512, 699}) {
-    for (float& v : query) v = normal(random);
-    for (const int32_t window : {700, 1, 2, 16, 33, 100, 256, 300, 512}) {
-      const int32_t first = std::max(0, position - window + 1);
-      const AttentionRow row = {query.data(), first, position, out.data()};
-      attend(kAttentionReference, sequence.tile(1, {&row, 1}));
-      const std::vector<double> exact = sequence.exact(query.data(), first, position, 1);
-      // int8: queries and weights are codes of 15 and 16 bits.
-      const double tolerance = GetParam() == CacheDType::kI8 ? 4e-4 : 3e-6;
-      for (size_t d = 0; d < 64; ++d) {
-        EXPECT_NEAR(out[d], exact[d], tolerance) << position << ", window " << window;
+  // A step of 16 dimensions, several, and more than the kernels take at once.
+  for (const int32_t dims : {16, 64, 80, 144}) {
+    const Sequence sequence(GetParam(), 700, 2, dims);
+    std::mt19937 random(3);
+    std::normal_distribution<float> normal;
+    std::vector<float> query(static_cast<size_t>(dims));
+    std::vector<float> out(query.size());
+    for (const int32_t position : {0, 1, 14, 15, 16, 31, 32, 200, 255, 256, 257, 511, 512, 699}) {
+      for (float& v : query) v = normal(random);
+      for (const int32_t window : {0, 1, 2, 16, 33, 100, 256, 300, 512}) {
+        const int32_t globals[] = {20, 255, 256, 300};
+        for (const AttentionPattern& pattern :
+             {AttentionPattern{window, 0, {}}, AttentionPattern{window, 4, globals}}) {
+          KeyRange ranges[6];
+          const std::span seen(ranges, visible_ranges(pattern, position, ranges));
+          const std::vector<double> exact = sequence.exact(query.data(), seen, 1);
+          for (const auto& k : runnable()) {
+            attend(*k.kernels, sequence, 1, query.data(), seen, out.data());
+            for (size_t d = 0; d < out.size(); ++d) {
+              ASSERT_NEAR(out[d], exact[d], tolerance(k, GetParam()))
+                  << k.name << " at " << position << ", window " << window;
+            }
+          }
+        }
       }
     }
   }
 }
 
+// Tiles of 1 to kMaxAttentionRows rows, and rows anywhere in them, against each row alone.
 TEST_P(AttentionTest, TilesAndInstructionSetsDoNotChangeBits) {
   std::mt19937 random(4);
   std::normal_distribution<float> normal;
   constexpr size_t kRows = kMaxAttentionRows;
-  std::vector<float> queries(kRows * 80);
+  constexpr size_t kDims = 80;
+  std::vector<float> queries(kRows * kDims);
   for (float& v : queries) v = normal(random);
+  const int32_t globals[] = {100, 300, 520};
   struct Case {
     int32_t position;  // of the first row
-    int32_t window;
+    AttentionPattern pattern;
   };
-  for (const auto [first, window] :
-       {Case{0, 600}, Case{29, 600}, Case{250, 600}, Case{254, 600}, Case{500, 600}, Case{592, 600},
-        Case{29, 3}, Case{254, 30}, Case{300, 41}, Case{500, 256}, Case{509, 250}, Case{592, 1},
-        Case{592, 300}}) {
-    Sequence sequence(GetParam(), 600, 1, 80);
+  for (const auto& [first, pattern] :
+       {Case{0, {}}, Case{29, {}}, Case{250, {}}, Case{254, {}}, Case{500, {}}, Case{592, {}},
+        Case{29, {3, 0, {}}}, Case{254, {30, 0, {}}}, Case{300, {41, 4, {}}},
+        Case{500, {256, 1, {}}}, Case{509, {250, 33, {}}}, Case{592, {1, 4, globals}},
+        Case{592, {300, 0, globals}}}) {
+    Sequence sequence(GetParam(), 600 + static_cast<int32_t>(kRows), 1, kDims);
+    std::vector<KeyRange> ranges(kRows * pattern.max_ranges());
     const auto row_at = [&](size_t r, float* out) {
-      const int32_t position = first + static_cast<int32_t>(r);
-      return AttentionRow{queries.data() + r * 80, std::max(0, position - window + 1), position,
-                          out};
+      KeyRange* own = ranges.data() + r * pattern.max_ranges();
+      const size_t count = visible_ranges(pattern, first + static_cast<int32_t>(r), own);
+      return AttentionRow{queries.data() + r * kDims, {own, count}, out};
     };
-    // What fell out of the window is gone.
-    const int32_t gone = row_at(0, nullptr).first / kCacheTokens;
-    std::fill_n(sequence.blocks.begin(), gone, nullptr);
-    std::vector<float> alone(kRows * 80);
-    for (size_t r = 0; r < kRows; ++r) {
-      const AttentionRow row = row_at(r, alone.data() + r * 80);
-      attend(kAttentionReference, sequence.tile(0, {&row, 1}));
-    }
+    hide_unseen_blocks(sequence, kRows, row_at);
+    std::vector<float> expected(kRows * kDims);
     for (const auto& k : runnable()) {
-      for (size_t size = 1; size <= kRows; ++size) {
-        std::vector<float> out(size * 80);
-        std::vector<AttentionRow> rows;
-        rows.reserve(size);
-        for (size_t r = 0; r < size; ++r) rows.push_back(row_at(r, out.data() + r * 80));
-        attend(*k.kernels, sequence.tile(0, rows));
-        for (size_t i = 0; i < out.size(); ++i) {
-          ASSERT_EQ(out[i], alone[i])
-              << k.name << " tile of " << size << " from " << first << ", window " << window;
+      std::vector<float> alone(kRows * kDims);
+      for (size_t r = 0; r < kRows; ++r) {
+        const AttentionRow row = row_at(r, alone.data() + r * kDims);
+        attend(*k.kernels, sequence.tile(0, {&row, 1}));
+      }
+      if (!rounds_its_own_way(k, GetParam())) {
+        if (k.kernels == &kAttentionReference) expected = alone;
+        ASSERT_EQ(alone, expected) << k.name << " from " << first;
+      }
+      const std::vector<size_t> quick = {2, 3, 4, 5, 8, 12, 15, 16, 17, 31, 33, 63, 64};
+      const std::vector<size_t> slow = {3, 12, 21};
+      const bool vectors = k.kernels != &kAttentionReference && k.kernels != &kAttentionEmulated;
+      for (const size_t size : vectors ? quick : slow) {
+        for (const size_t offset : {size_t{0}, size_t{7}, kRows - size}) {
+          if (offset + size > kRows) continue;
+          std::vector<float> out(size * kDims);
+          std::vector<AttentionRow> rows;
+          rows.reserve(size);
+          for (size_t r = 0; r < size; ++r) {
+            rows.push_back(row_at(offset + r, out.data() + r * kDims));
+          }
+          attend(*k.kernels, sequence.tile(0, rows));
+          for (size_t i = 0; i < out.size(); ++i) {
+            ASSERT_EQ(out[i], alone[offset * kDims + i])
+                << k.name << " tile of " << size << " from " << first << " + " << offset
+                << ", window " << pattern.window;
+          }
         }
+      }
+    }
+  }
+}
+
+// What a row does not see must not reach it, number or not, whoever is in its tile.
+TEST_P(AttentionTest, WhatIsNotFiniteStaysWithThoseWhoSeeIt) {
+  constexpr size_t kRows = 20;
+  constexpr size_t kDims = 48;
+  std::vector<float> queries(kRows * kDims, 0.25f);
+  for (const int32_t window : {0, 9}) {
+    Sequence sequence(GetParam(), 300, 1, kDims);
+    const std::vector<float> odd(kDims, NAN);
+    kAttentionReference.write_kv(sequence.layout, sequence.blocks[8], 5, odd.data(), odd.data());
+    for (const auto& k : runnable()) {
+      std::vector<float> together(kRows * kDims);
+      std::vector<float> alone(kRows * kDims);
+      KeyRange ranges[kRows][2];
+      std::vector<AttentionRow> rows;
+      for (size_t r = 0; r < kRows; ++r) {
+        const AttentionPattern pattern = {window, 2, {}};
+        const size_t count = visible_ranges(pattern, 254 + static_cast<int32_t>(r), ranges[r]);
+        rows.push_back(
+            {queries.data() + r * kDims, {ranges[r], count}, together.data() + r * kDims});
+        attend(*k.kernels, sequence, 0, queries.data() + r * kDims, rows.back().seen,
+               alone.data() + r * kDims);
+      }
+      attend(*k.kernels, sequence.tile(0, rows));
+      for (size_t i = 0; i < together.size(); ++i) {
+        const int32_t position = 254 + static_cast<int32_t>(i / kDims);
+        const bool reached = position >= 261 && (window == 0 || position - window < 261);
+        ASSERT_EQ(std::isfinite(alone[i]), !reached) << k.name << " at " << position;
+        ASSERT_EQ(std::isfinite(together[i]), !reached) << k.name << " at " << position;
+        if (reached) continue;
+        ASSERT_EQ(together[i], alone[i]) << k.name << " at " << position;
       }
     }
   }
@@ -231,8 +332,8 @@ TEST_P(AttentionTest, WhatIsNotFiniteStaysSo) {
               Seen{262, kTokens - 1}, Seen{290, kTokens - 1}}) {
           std::vector<float> query(64, 0.5f);
           std::vector<float> out(64);
-          const AttentionRow row = {query.data(), first, position, out.data()};
-          attend(*k.kernels, sequence.tile(0, {&row, 1}));
+          const KeyRange range = {first, position + 1};
+          attend(*k.kernels, sequence, 0, query.data(), {&range, 1}, out.data());
           const bool reached = first <= 261 && position >= 261;
           // A key of −∞ has weight zero in a cache that can hold it.
           if (in_keys && odd == -HUGE_VALF && GetParam() != CacheDType::kI8) continue;
@@ -247,8 +348,8 @@ TEST_P(AttentionTest, WhatIsNotFiniteStaysSo) {
       std::vector<float> query(64, 0.5f);
       query[1] = odd;
       std::vector<float> out(64);
-      const AttentionRow row = {query.data(), 0, kTokens - 1, out.data()};
-      attend(*k.kernels, sequence.tile(0, {&row, 1}));
+      const KeyRange range = {0, kTokens};
+      attend(*k.kernels, sequence, 0, query.data(), {&range, 1}, out.data());
       EXPECT_TRUE(std::any_of(out.begin(), out.end(), [](float v) { return !std::isfinite(v); }))
           << k.name << " query " << odd;
     }

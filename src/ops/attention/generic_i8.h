@@ -87,104 +87,103 @@ inline void score_lanes_i8(const AttentionTile& tile, const std::byte* head, int
   }
 }
 
-// Weight codes of R rows, as pairs like a query's; zero for keys that a row does not see. Whole
-// lanes of 16 tokens from `from` on are set; those before stay zero.
+// A row's weights [256] times the scales of the values; gives the scale of their codes.
+template <class V>
+inline float weigh_scales(const AttentionTile& tile, int32_t first_block, const uint16_t* lanes,
+                          float* weights) {
+  simd::Extent<V> extent;
+  for (int g = 0; g < kSegmentGroups; ++g) {
+    if (lanes[g] == 0) continue;
+    const std::byte* head = head_base<V>(tile, first_block + g * 16 / kCacheTokens);
+    const float* scales = token_scales<V>(tile, head) + kCacheTokens + g * 16 % kCacheTokens;
+    float* group = weights + g * 16;
+    V::store(group, V::mul(V::load(group), V::load(scales)));
+    // Scales of keys that it does not see are another's or nobody's: NaN among them is not its own.
+    fill_unseen<V>(group, lanes[g], 0.0f);
+    const typename V::F product = V::load(group);
+    extent.see(product);
+  }
+  return simd::code_scale(extent, kMaxWeightCode);
+}
+
+// Weight codes of R rows, as pairs like a query's; zero for keys that a row does not see.
 template <class V, int R>
 struct WeightCodes {
   int32_t pairs[R * kSegmentTokens / 2];  // [R][256 / 4][2]
   float scale[R];
 
   // weights [256] of row r, changed in place.
-  void set(const AttentionTile& tile, int32_t first_block, int r, int32_t from, int32_t to,
+  void set(const AttentionTile& tile, int32_t first_block, int r, const uint16_t* lanes,
            float* weights) {
     int32_t* row = pairs + r * (kSegmentTokens / 2);
     for (int32_t i = 0; i < kSegmentTokens / 2; ++i) row[i] = 0;
-    simd::Extent<V> extent;
-    const int32_t begin = from / 16 * 16;
-    for (int32_t t = begin; t < to; t += 16) {
-      const std::byte* head = head_base<V>(tile, first_block + t / kCacheTokens);
-      const float* scales = token_scales<V>(tile, head) + kCacheTokens + t % kCacheTokens;
-      V::store(weights + t, V::mul(V::load(weights + t), V::load(scales)));
-      // Scales before the first and past the last key are another's or nobody's: NaN among them is
-      // not this row's.
-      for (int32_t i = t; i < from; ++i) weights[i] = 0.0f;
-      for (int32_t i = to; i < t + 16; ++i) weights[i] = 0.0f;
-      const typename V::F product = V::load(weights + t);
-      extent.see(product);
-    }
-    const float codes = simd::code_scale(extent, kMaxWeightCode);
-    const typename V::F factor = V::broadcast(simd::code_factor(codes));
-    scale[r] = codes;
-    for (int32_t t = begin; t < to; t += 16) {
-      alignas(64) int32_t lanes[16];
-      store_code_pairs<V>(V::mul(V::load(weights + t), factor), kMaxWeightCode, lanes);
+    scale[r] = weigh_scales<V>(tile, first_block, lanes, weights);
+    const typename V::F factor = V::broadcast(simd::code_factor(scale[r]));
+    for (int g = 0; g < kSegmentGroups; ++g) {
+      if (lanes[g] == 0) continue;
+      alignas(64) int32_t codes[16];
+      store_code_pairs<V>(V::mul(V::load(weights + g * 16), factor), kMaxWeightCode, codes);
       for (int32_t q = 0; q < 16; q += 4) {
-        row[(t + q) / 2] = code_pair<V>(lanes[q], lanes[q + 2]);
-        row[(t + q) / 2 + 1] = code_pair<V>(lanes[q + 1], lanes[q + 3]);
+        row[(g * 16 + q) / 2] = code_pair<V>(codes[q], codes[q + 2]);
+        row[(g * 16 + q) / 2 + 1] = code_pair<V>(codes[q + 1], codes[q + 3]);
       }
     }
   }
 };
 
-// Weighted values of R rows for the 16 dimensions that begin at `dim`, tokens [from, to) of the
-// segment; `from` is a multiple of 16.
+// Adds the weighted values of the 16 tokens of group `group`, for the 16 dimensions that begin at
+// `dim`.
 template <class V, int R>
-inline void weigh_values_i8(const AttentionTile& tile, int32_t first_block, int32_t dim,
-                            int32_t from, int32_t to, const WeightCodes<V, R>& weights,
-                            typename V::I* sum) {
+inline void weigh_values_i8(const AttentionTile& tile, const std::byte* head, int group,
+                            int32_t dim, const WeightCodes<V, R>& weights, typename V::I* sum) {
   const int32_t dims = tile.layout->head_dim;
-  for (int32_t t = from; t < to;) {
-    const int32_t slot = t % kCacheTokens;
-    const std::byte* head = head_base<V>(tile, first_block + t / kCacheTokens);
-    const auto* values =
-        reinterpret_cast<const uint32_t*>(head + tile.layout->keys_bytes()) + slot / 4 * dims + dim;
-    const int32_t end = t - slot + kCacheTokens < to ? t - slot + kCacheTokens : to;
-    for (; t < end; t += 4, values += dims) {
-      const typename V::I words = V::load_words(values);
-      const typename V::I even = V::even_signed(words);
-      const typename V::I odd = V::odd_signed(words);
-      for (int r = 0; r < R; ++r) {
-        const int32_t* pair = weights.pairs + r * (kSegmentTokens / 2) + t / 2;
-        sum[r] = V::dot_pairs(sum[r], even, V::ibroadcast(pair[0]));
-        sum[r] = V::dot_pairs(sum[r], odd, V::ibroadcast(pair[1]));
-      }
+  const auto* values = reinterpret_cast<const uint32_t*>(head + tile.layout->keys_bytes()) +
+                       group * 16 % kCacheTokens / 4 * dims + dim;
+  for (int32_t t = group * 16; t < group * 16 + 16; t += 4, values += dims) {
+    const typename V::I words = V::load_words(values);
+    const typename V::I even = V::even_signed(words);
+    const typename V::I odd = V::odd_signed(words);
+    for (int r = 0; r < R; ++r) {
+      const int32_t* pair = weights.pairs + r * (kSegmentTokens / 2) + t / 2;
+      sum[r] = V::dot_pairs(sum[r], even, V::ibroadcast(pair[0]));
+      sum[r] = V::dot_pairs(sum[r], odd, V::ibroadcast(pair[1]));
     }
   }
 }
 
 template <class V, int R>
 inline void segment_rows_i8(const AttentionTile& tile, const AttentionRow* rows, int32_t segment,
-                            float* partials, size_t partial_stride) {
-  constexpr size_t kStride = kSegmentTokens;
-  alignas(64) float scores[R * kStride];
-  const int32_t begin = segment * kSegmentTokens;
-  const int32_t first_block = begin / kCacheTokens;
-  const Visible<V, R> visible(rows, begin);
-  if (!visible.any()) return;
-  const int32_t first = visible.first / 16 * 16;
+                            float* partials, size_t stride) {
+  alignas(64) float scores[R * kSegmentTokens];
+  const int32_t first_block = segment * (kSegmentTokens / kCacheTokens);
+  const auto head_of = [&](int group) {
+    return head_base<V>(tile, first_block + group * 16 / kCacheTokens);
+  };
+  const Visible<V, R> visible(rows, R, segment * kSegmentTokens);
   const QueryCodes<V, R> queries(tile, rows);
-  for (int32_t t = first; t < visible.last; t += 16) {
+  for (int g = 0; g < kSegmentGroups; ++g) {
+    if (visible.any[g] == 0) continue;
     typename V::F score[R];
-    score_lanes_i8<V, R>(tile, head_base<V>(tile, first_block + t / kCacheTokens), t % kCacheTokens,
-                         queries, score);
-    for (int r = 0; r < R; ++r) V::store(scores + static_cast<size_t>(r) * kStride + t, score[r]);
+    score_lanes_i8<V, R>(tile, head_of(g), g * 16 % kCacheTokens, queries, score);
+    for (int r = 0; r < R; ++r) V::store(scores + r * kSegmentTokens + g * 16, score[r]);
   }
   WeightCodes<V, R> weights;
   for (int r = 0; r < R; ++r) {
-    float* row = scores + static_cast<size_t>(r) * kStride;
-    if (visible.any(r)) {
-      softmax_weights<V>(row, visible.from[r], visible.to[r],
-                         partials + static_cast<size_t>(r) * partial_stride);
+    if (visible.sees[r]) {
+      softmax_weights<V>(scores + r * kSegmentTokens, visible.lanes[r],
+                         partials + static_cast<size_t>(r) * stride);
     }
-    weights.set(tile, first_block, r, visible.from[r], visible.to[r], row);
+    weights.set(tile, first_block, r, visible.lanes[r], scores + r * kSegmentTokens);
   }
   for (int32_t dim = 0; dim < tile.layout->head_dim; dim += 16) {
     typename V::I sum[R];
     for (int r = 0; r < R; ++r) sum[r] = V::izero();
-    weigh_values_i8<V, R>(tile, first_block, dim, first, visible.last, weights, sum);
+    for (int g = 0; g < kSegmentGroups; ++g) {
+      if (visible.any[g] != 0) weigh_values_i8<V, R>(tile, head_of(g), g, dim, weights, sum);
+    }
     for (int r = 0; r < R; ++r) {
-      if (!visible.any(r)) continue;
-      V::store(partials + static_cast<size_t>(r) * partial_stride + 2 + dim,
+      if (!visible.sees[r]) continue;
+      V::store(partials + static_cast<size_t>(r) * stride + 2 + dim,
                V::mul(V::to_float(sum[r]), V::broadcast(weights.scale[r])));
     }
   }

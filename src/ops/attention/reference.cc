@@ -4,8 +4,8 @@
 
 namespace adze::ops {
 
-const AttentionKernels kAttentionReference = {generic::segment<simd::Scalar>,
-                                              generic::combine<simd::Scalar>,
-                                              generic::write_kv<simd::Scalar>};
+const AttentionKernels kAttentionReference = {
+    generic::segment<simd::Scalar>, generic::fold<simd::Scalar>, generic::finish<simd::Scalar>,
+    generic::write_kv<simd::Scalar>};
 
 }  // namespace adze::ops

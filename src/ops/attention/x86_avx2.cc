@@ -4,7 +4,8 @@
 
 namespace adze::ops {
 
-const AttentionKernels kAttentionAvx2 = {generic::segment<simd::Avx2>, generic::combine<simd::Avx2>,
+const AttentionKernels kAttentionAvx2 = {generic::segment<simd::Avx2>, generic::fold<simd::Avx2>,
+                                         generic::finish<simd::Avx2>,
                                          generic::write_kv<simd::Avx2>};
 
 }  // namespace adze::ops

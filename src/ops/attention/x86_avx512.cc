@@ -4,8 +4,8 @@
 
 namespace adze::ops {
 
-const AttentionKernels kAttentionAvx512 = {generic::segment<simd::Avx512>,
-                                           generic::combine<simd::Avx512>,
-                                           generic::write_kv<simd::Avx512>};
+const AttentionKernels kAttentionAvx512 = {
+    generic::segment<simd::Avx512>, generic::fold<simd::Avx512>, generic::finish<simd::Avx512>,
+    generic::write_kv<simd::Avx512>};
 
 }  // namespace adze::ops

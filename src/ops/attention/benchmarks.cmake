@@ -1,0 +1,1 @@
+adze_benchmark(attention_bench SOURCES attention/attention_bench.cc USES ops)
