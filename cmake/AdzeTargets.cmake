@@ -62,7 +62,8 @@ set(ADZE_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
 set(ADZE_ISA_FLAGS_avx512 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl
     -mavx512vnni -mprefer-vector-width=512)
 set(ADZE_ISA_FLAGS_avx512bf16 ${ADZE_ISA_FLAGS_avx512} -mavx512bf16)
-set(ADZE_ISA_FLAGS_amx ${ADZE_ISA_FLAGS_avx512bf16} -mamx-tile -mamx-int8 -mamx-bf16)
+set(ADZE_ISA_FLAGS_amx ${ADZE_ISA_FLAGS_avx512bf16} -mamx-tile -mamx-int8 -mamx-bf16 -fno-exceptions)
+# -fno-exceptions: whoever holds tiles releases them; the way there by an exception would leave a shared symbol behind.
 # -Wno-…uninitialized: g++ 12's own AVX-512 header starts from undefined registers.
 # -fno-tree-slp-vectorize: with it g++ 12 drops all lanes but the first of `if (flag) v = _mm512_add_ps(v, w)`; found by
 # linear_test on such a CPU, not by the emulation.

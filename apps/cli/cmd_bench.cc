@@ -91,21 +91,20 @@ void print_report(const engine::LoadedModel& model, const Loading& loading,
 
 nlohmann::ordered_json report_json(const engine::LoadedModel& model, const Loading& loading,
                                    const measure::BenchResult& result) {
-  nlohmann::ordered_json out = {
-      {"model", model.checkpoint().path},
-      {"threads", model.threads()},
-      {"isa", isa_name(model.isa())},
-      {"load_seconds", loading.seconds},
-      {"peak_resident_bytes", nullptr},
-      {"barriers", model.plan().barriers()},
-      {"weight_bytes", result.work.weight_bytes},
-      {"operations_per_row", result.work.row_operations},
-      {"operations_per_sampled_row", result.work.sampled_operations},
-      {"limits",
-       {{"read_bytes", result.limits.read_bytes},
-        {"read_bytes_per_second", result.limits.read_rate},
-        {"int8_operations_per_second", result.limits.int8_rate},
-        {"f32_operations_per_second", result.limits.f32_rate}}}};
+  nlohmann::ordered_json out = {{"model", model.checkpoint().path},
+                                {"threads", model.threads()},
+                                {"isa", isa_name(model.isa())},
+                                {"load_seconds", loading.seconds},
+                                {"peak_resident_bytes", nullptr},
+                                {"barriers", model.plan().barriers()},
+                                {"weight_bytes", result.work.weight_bytes},
+                                {"operations_per_row", result.work.row_operations},
+                                {"operations_per_sampled_row", result.work.sampled_operations},
+                                {"limits",
+                                 {{"read_bytes", result.limits.read_bytes},
+                                  {"read_bytes_per_second", result.limits.read_rate},
+                                  {"int8_operations_per_second", result.limits.int8_rate},
+                                  {"f32_operations_per_second", result.limits.f32_rate}}}};
   if (loading.peak_bytes) out["peak_resident_bytes"] = *loading.peak_bytes;
   out["cases"] = nlohmann::ordered_json::array();
   for (const measure::CaseResult& row : result.cases) {

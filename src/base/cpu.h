@@ -6,8 +6,8 @@
 
 namespace adze {
 
-// Kernel families, each with all that the ones before it have: kAvx512 means F, BW, DQ, VL and VNNI,
-// kAmx tiles of int8 and bf16.
+// Kernel families, each with all that the ones before it have: kAvx512 means F, BW, DQ, VL and
+// VNNI, kAmx tiles of int8 and bf16.
 enum class Isa { kReference, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 inline constexpr std::array kAllIsas = {Isa::kReference, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16,
                                         Isa::kAmx};

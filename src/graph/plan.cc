@@ -141,7 +141,8 @@ void Plan::check(const Batch& batch) const {
 void Plan::run(const Batch& batch) {
   check(batch);
   pool_.run([&](int member) {
-    const RunContext context{&batch, values_, &pool_.barrier(), node_seconds_, member, pool_.size()};
+    const RunContext context{&batch,        values_, &pool_.barrier(),
+                             node_seconds_, member,  pool_.size()};
     for (size_t i = 0; i < compiled_.size(); ++i) {
       if (i > 0) pool_.barrier().wait();
       compiled_[i]->run(context);

@@ -36,7 +36,8 @@ class Plan {
   // Runs a batch. Throws Error{kInvalidInput} where it does not fit the plan (rows, sampled rows,
   // token ids, blocks); nothing has been written then. Afterwards output() holds the sampled rows.
   void run(const Batch& batch);
-  // Seconds that each node took are added up from here on, by NodeId; run() is a little slower then.
+  // Seconds that each node took are added up from here on, by NodeId; run() is a little slower
+  // then.
   void measure_nodes();
   // Empty unless they are measured.
   std::span<const double> node_seconds() const { return node_seconds_; }
@@ -69,8 +70,8 @@ class Plan {
   HugeBuffer arena_;
   std::vector<std::byte*> values_;  // by ValueId
   std::vector<double> node_seconds_;
-  int64_t vocabulary_ = 0;          // rows of the embedding, to check token ids
-  int32_t sampled_ = 0;             // of the last run
+  int64_t vocabulary_ = 0;  // rows of the embedding, to check token ids
+  int32_t sampled_ = 0;     // of the last run
 };
 
 }  // namespace adze::graph

@@ -41,12 +41,12 @@ std::vector<Case> cases_of(const BenchOptions& options) {
     cases.push_back({fmt::format("tg{}", n), Kind::kDecode, 1, n, 1});
   }
   for (const int32_t depth : options.depths) {
-    cases.push_back({fmt::format("tg{} at {}", kDepthAnswer, depth), Kind::kDecode, depth,
-                     kDepthAnswer, 1});
+    cases.push_back(
+        {fmt::format("tg{} at {}", kDepthAnswer, depth), Kind::kDecode, depth, kDepthAnswer, 1});
   }
   for (const int32_t n : options.sequences) {
-    cases.push_back({fmt::format("tg{} × {}", kBatchAnswer, n), Kind::kDecode, kBatchPrompt,
-                     kBatchAnswer, n});
+    cases.push_back(
+        {fmt::format("tg{} × {}", kBatchAnswer, n), Kind::kDecode, kBatchPrompt, kBatchAnswer, n});
   }
   return cases;
 }
@@ -118,8 +118,8 @@ class Bench {
 
   BenchResult run() {
     note("limits", 0);
-    result_.limits = measure_limits(model_.pool(), model_.isa(),
-                                    static_cast<size_t>(result_.work.weight_bytes));
+    result_.limits =
+        measure_limits(model_.pool(), model_.isa(), static_cast<size_t>(result_.work.weight_bytes));
     for (size_t i = 0; i < cases_.size(); ++i) {
       CaseResult result{cases_[i].name, {}, {}, 0};
       for (int32_t repeat = 0; repeat <= options_.repeats; ++repeat) {
@@ -190,8 +190,8 @@ class Bench {
     for (const auto& [op, spent] : by_operator) result_.operators.push_back({op, spent});
     std::sort(result_.operators.begin(), result_.operators.end(),
               [](const OperatorTime& a, const OperatorTime& b) { return a.seconds > b.seconds; });
-    result_.share_without_attention = prompt_operations(*prompt) /
-                                      (seconds - by_operator["attention"]) / multiply_limit();
+    result_.share_without_attention =
+        prompt_operations(*prompt) / (seconds - by_operator["attention"]) / multiply_limit();
   }
 
   engine::LoadedModel& model_;

@@ -13,10 +13,10 @@
 namespace adze::measure {
 
 struct BenchOptions {
-  std::vector<int32_t> prompts = {512, 4096};           // tokens of each prompt
-  std::vector<int32_t> decodes = {128};                 // tokens of each answer
-  std::vector<int32_t> depths = {4096};                 // tokens before an answer
-  std::vector<int32_t> sequences = {2, 4, 8, 16, 32};   // answers at once
+  std::vector<int32_t> prompts = {512, 4096};          // tokens of each prompt
+  std::vector<int32_t> decodes = {128};                // tokens of each answer
+  std::vector<int32_t> depths = {4096};                // tokens before an answer
+  std::vector<int32_t> sequences = {2, 4, 8, 16, 32};  // answers at once
   int32_t repeats = 5;
 };
 

@@ -51,8 +51,8 @@ Limits measure_limits(ThreadPool& pool, Isa isa, size_t bytes) {
   limits.read_rate = best_rate(pool, [&](int member) {
     const Range part = member_range(static_cast<int64_t>(limits.read_bytes), member, pool.size(),
                                     static_cast<int64_t>(kGrain));
-    seen += kernels.read(memory.bytes().subspan(static_cast<size_t>(part.begin),
-                                                static_cast<size_t>(part.size())));
+    seen += kernels.read(
+        memory.bytes().subspan(static_cast<size_t>(part.begin), static_cast<size_t>(part.size())));
     return static_cast<double>(part.size());
   });
   return limits;

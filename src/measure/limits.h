@@ -9,10 +9,10 @@
 namespace adze::measure {
 
 struct Limits {
-  size_t read_bytes = 0;   // how much memory was read over and over
-  double read_rate = 0;    // bytes per second
-  double int8_rate = 0;    // multiplications and additions of bytes per second
-  double f32_rate = 0;     // of float32
+  size_t read_bytes = 0;  // how much memory was read over and over
+  double read_rate = 0;   // bytes per second
+  double int8_rate = 0;   // multiplications and additions of bytes per second
+  double f32_rate = 0;    // of float32
 };
 
 // All threads at once, the best of several tries; takes about a second. `bytes`: size of what is

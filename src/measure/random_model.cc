@@ -14,7 +14,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "models/model.h"
 #include "tensor/dtype.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace adze::measure {
 namespace {
@@ -98,8 +100,7 @@ class Pieces {
 class RandomWeights final : public graph::WeightSource {
  public:
   RandomWeights(const ShapeSpec& shape, DType dtype)
-      : dtype_(dtype),
-        pieces_(dtype, 1.0f / std::sqrt(static_cast<float>(shape.hidden))) {
+      : dtype_(dtype), pieces_(dtype, 1.0f / std::sqrt(static_cast<float>(shape.hidden))) {
     const bool gemma = shape.window > 0;
     const int64_t queries = int64_t{shape.heads} * shape.head_dim;
     const int64_t keys = int64_t{shape.kv_heads} * shape.head_dim;
@@ -243,8 +244,7 @@ checkpoint::Checkpoint random_checkpoint(std::string_view description) {
   checkpoint.config = config_of(*shape);
   checkpoint.tensor_bytes = weights->bytes();
   checkpoint.weights = std::move(weights);
-  checkpoint.tokenizer =
-      std::async(std::launch::deferred, numbered_tokens, shape->vocabulary);
+  checkpoint.tokenizer = std::async(std::launch::deferred, numbered_tokens, shape->vocabulary);
   return checkpoint;
 }
 

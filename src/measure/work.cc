@@ -10,8 +10,7 @@ Work linear_work(const graph::Graph& graph, const graph::WeightSource& source) {
   for (const graph::NodeId id : graph.order()) {
     const graph::Node& node = graph.node(id);
     if (node.op->name != "linear") continue;
-    const bool sampled =
-        graph.value(node.outputs[0]).shape.front().axis == graph::Axis::kSampled;
+    const bool sampled = graph.value(node.outputs[0]).shape.front().axis == graph::Axis::kSampled;
     for (const graph::Weight& weight : graph::linear_matrices(node)) {
       const graph::WeightInfo info = weight->info(source);
       const double operations =

@@ -74,7 +74,6 @@ const AttentionKernels& attention_kernels(Isa isa);
 extern const AttentionKernels kAttentionReference;
 extern const AttentionKernels kAttentionAvx2;
 extern const AttentionKernels kAttentionAvx512;
-extern const AttentionKernels kAttentionAvx512Bf16;
 extern const AttentionKernels kAttentionAmx;
 
 }  // namespace adze::ops

@@ -1,5 +1,5 @@
-// What the kernels with bf16 dot products of x86 share: float32 numbers as sums of two bf16, and
-// softmax weights in that form. Needs F, BW, DQ, VL and BF16 of AVX-512.
+// For kernels with bf16 dot products: float32 numbers as sums of two bf16, and softmax weights in
+// that form. Needs F, BW, DQ, VL and BF16 of AVX-512.
 #pragma once
 
 #include <immintrin.h>
@@ -28,25 +28,13 @@ template <class V>
   __builtin_memcpy(low, &rest, sizeof rest);
 }
 
-// The same numbers rounded to nearest.
+// A query's `dims` elements, a multiple of 16, filled up with zeros to a multiple of 32.
 template <class V>
-[[gnu::always_inline]] inline void round_pairs(__m512 first, __m512 second, uint16_t* high) {
-  const __m512bh rounded = _mm512_cvtne2ps_pbh(second, first);
-  __builtin_memcpy(high, &rounded, sizeof rounded);
-}
-
-// A query's `dims` elements, a multiple of 16, filled up with zeros to a multiple of 32; split, or
-// rounded.
-template <class V, bool kSplit>
-inline void convert_query(const float* query, int32_t dims, uint16_t* high, uint16_t* low) {
+inline void split_query(const float* query, int32_t dims, uint16_t* high, uint16_t* low) {
   for (int32_t d = 0; d < dims; d += 32) {
     const __m512 first = _mm512_loadu_ps(query + d);
     const __m512 second = d + 16 < dims ? _mm512_loadu_ps(query + d + 16) : _mm512_setzero_ps();
-    if constexpr (kSplit) {
-      split_pairs<V>(first, second, high + d, low + d);
-    } else {
-      round_pairs<V>(first, second, high + d);
-    }
+    split_pairs<V>(first, second, high + d, low + d);
   }
 }
 
@@ -72,10 +60,10 @@ template <class V>
   return _mm512_scalef_ps(p, y);
 }
 
-// One row's raw scores [256] to weights exp(scale · (score − maximum)), split or rounded, in every
+// One row's raw scores [256] to weights exp(scale · (score − maximum)), split, in every
 // block of 32 tokens of which any row sees one; keys that the row does not see get zero. Writes
 // maximum and sum to the partial. kAll: the row sees all 256.
-template <class V, bool kSplit, bool kAll>
+template <class V, bool kAll>
 inline void softmax_pairs(const float* scores, const uint16_t* lanes, const uint16_t* any,
                           float scale, uint16_t* high, uint16_t* low, float* partial) {
   const __m512 none = _mm512_set1_ps(-__builtin_huge_valf());
@@ -98,16 +86,9 @@ inline void softmax_pairs(const float* scores, const uint16_t* lanes, const uint
     if (!kAll && any[g] == 0 && any[g + 1] == 0) continue;
     const __m512 first = exp2<V>(_mm512_fmsub_ps(load(g), factor, offset));
     const __m512 second = exp2<V>(_mm512_fmsub_ps(load(g + 1), factor, offset));
-    if constexpr (kSplit) {
-      sums[0] = _mm512_add_ps(sums[0], first);
-      sums[1] = _mm512_add_ps(sums[1], second);
-      split_pairs<V>(first, second, high + g * 16, low + g * 16);
-    } else {
-      // What is added up is what values are multiplied by: weights that sum to one.
-      round_pairs<V>(first, second, high + g * 16);
-      sums[0] = _mm512_add_ps(sums[0], V::load_bf16(high + g * 16));
-      sums[1] = _mm512_add_ps(sums[1], V::load_bf16(high + g * 16 + 16));
-    }
+    sums[0] = _mm512_add_ps(sums[0], first);
+    sums[1] = _mm512_add_ps(sums[1], second);
+    split_pairs<V>(first, second, high + g * 16, low + g * 16);
   }
   partial[0] = maximum * scale;
   partial[1] = V::sum(_mm512_add_ps(sums[0], sums[1]));

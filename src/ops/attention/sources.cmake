@@ -1,6 +1,5 @@
 list(APPEND ops_sources attention/attention.cc attention/pattern.cc attention/reference.cc)
 adze_kernel(ops_attention_avx2 ISA avx2 SOURCES attention/x86_avx2.cc)
 adze_kernel(ops_attention_avx512 ISA avx512 SOURCES attention/x86_avx512.cc)
-adze_kernel(ops_attention_avx512bf16 ISA avx512bf16 SOURCES attention/x86_avx512bf16.cc)
 adze_kernel(ops_attention_amx ISA amx SOURCES attention/x86_amx.cc)
-list(APPEND ops_objects ops_attention_avx2 ops_attention_avx512 ops_attention_avx512bf16 ops_attention_amx)
+list(APPEND ops_objects ops_attention_avx2 ops_attention_avx512 ops_attention_amx)

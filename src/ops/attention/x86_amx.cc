@@ -5,52 +5,16 @@
 #include "ops/attention/bf16_pairs.h"
 #include "ops/attention/generic_write.h"
 #include "ops/attention/segment.h"
-#include "ops/simd/avx512.h"
+#include "ops/simd/amx.h"
 
 namespace adze::ops {
 namespace {
 
-struct Amx : simd::Avx512 {};
+using simd::Amx;
 
-constexpr int kTileRows = 16;
 constexpr int32_t kMaxTileHeadDim = 512;  // beyond it float32 fmas do the work
 constexpr int kSegmentBlocks = kSegmentTokens / kCacheTokens;
 constexpr size_t kKeyStride = kCacheTokens * 4;  // bytes from one pair of dimensions to the next
-
-// The compiler's own intrinsics do not say that they read memory.
-template <int kTile>
-[[gnu::always_inline]] inline void load_tile(const void* from, size_t stride) {
-  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(stride), "i"(kTile) : "memory");
-}
-template <int kTile>
-[[gnu::always_inline]] inline void store_tile(void* to, size_t stride) {
-  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(stride), "i"(kTile) : "memory");
-}
-template <int kTile>
-[[gnu::always_inline]] inline void zero_tile() {
-  asm volatile("tilezero %%tmm%c0" ::"i"(kTile));
-}
-template <int kSum, int kA, int kB>
-[[gnu::always_inline]] inline void dot_bf16() {
-  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kA), "i"(kB));
-}
-
-// Tiles of 16 rows of 64 bytes, until release_tiles(): nothing is left configured behind a call.
-[[gnu::always_inline]] inline void configure_tiles() {
-  struct alignas(64) {
-    uint8_t palette = 1;
-    uint8_t start_row = 0;
-    uint8_t reserved[14] = {};
-    uint16_t column_bytes[16] = {};
-    uint8_t rows[16] = {};
-  } configuration;
-  for (int i = 0; i < 8; ++i) {
-    configuration.column_bytes[i] = 64;
-    configuration.rows[i] = kTileRows;
-  }
-  asm volatile("ldtilecfg %0" ::"m"(configuration));
-}
-[[gnu::always_inline]] inline void release_tiles() { asm volatile("tilerelease"); }
 
 // One pass: up to sixteen rows over one segment.
 class Pass {
@@ -71,13 +35,13 @@ class Pass {
 
   void run(const AttentionRow* rows, float* partials, size_t stride) {
     for (int r = 0; r < count_; ++r) {
-      generic::convert_query<Amx, true>(rows[r].query, dims_, query_high_ + r * query_stride(),
-                                        query_low_ + r * query_stride());
+      generic::split_query<Amx>(rows[r].query, dims_, query_high_ + r * query_stride(),
+                                query_low_ + r * query_stride());
     }
     for (int i = 0; i < block_count_; i += 2) score(i, std::min(i + 1, block_count_ - 1));
     for (int r = 0; r < count_; ++r) {
-      const auto softmax = visible_.full ? generic::softmax_pairs<Amx, true, true>
-                                         : generic::softmax_pairs<Amx, true, false>;
+      const auto softmax =
+          visible_.full ? generic::softmax_pairs<Amx, true> : generic::softmax_pairs<Amx, false>;
       softmax(scores_ + r * kSegmentTokens, visible_.lanes[r], visible_.any, tile_.scale,
               weights_high_ + r * kSegmentTokens, weights_low_ + r * kSegmentTokens,
               partials + static_cast<size_t>(r) * stride);
@@ -109,33 +73,33 @@ class Pass {
   void score(int first, int second) {
     alignas(64) std::byte copies[2][16 * kKeyStride];
     const auto stride = static_cast<size_t>(query_stride()) * 2;
-    zero_tile<0>();
-    zero_tile<1>();
-    zero_tile<2>();
-    zero_tile<3>();
+    Amx::zero_tile<0>();
+    Amx::zero_tile<1>();
+    Amx::zero_tile<2>();
+    Amx::zero_tile<3>();
     for (int32_t d = 0; d < dims_; d += 32) {
       const std::byte* first_keys = keys(first, d, copies[0]);
       const std::byte* second_keys = keys(second, d, copies[1]);
-      load_tile<4>(query_high_ + d, stride);
-      load_tile<5>(query_low_ + d, stride);
-      load_tile<6>(first_keys, kKeyStride);
-      load_tile<7>(first_keys + 64, kKeyStride);
-      dot_bf16<0, 4, 6>();
-      dot_bf16<1, 4, 7>();
-      dot_bf16<0, 5, 6>();
-      dot_bf16<1, 5, 7>();
-      load_tile<6>(second_keys, kKeyStride);
-      load_tile<7>(second_keys + 64, kKeyStride);
-      dot_bf16<2, 4, 6>();
-      dot_bf16<3, 4, 7>();
-      dot_bf16<2, 5, 6>();
-      dot_bf16<3, 5, 7>();
+      Amx::load_tile<4>(query_high_ + d, stride);
+      Amx::load_tile<5>(query_low_ + d, stride);
+      Amx::load_tile<6>(first_keys, kKeyStride);
+      Amx::load_tile<7>(first_keys + 64, kKeyStride);
+      Amx::dot_bf16<0, 4, 6>();
+      Amx::dot_bf16<1, 4, 7>();
+      Amx::dot_bf16<0, 5, 6>();
+      Amx::dot_bf16<1, 5, 7>();
+      Amx::load_tile<6>(second_keys, kKeyStride);
+      Amx::load_tile<7>(second_keys + 64, kKeyStride);
+      Amx::dot_bf16<2, 4, 6>();
+      Amx::dot_bf16<3, 4, 7>();
+      Amx::dot_bf16<2, 5, 6>();
+      Amx::dot_bf16<3, 5, 7>();
     }
     constexpr size_t kStride = kSegmentTokens * sizeof(float);
-    store_tile<0>(scores_ + blocks_[first] * kCacheTokens, kStride);
-    store_tile<1>(scores_ + blocks_[first] * kCacheTokens + 16, kStride);
-    store_tile<2>(scores_ + blocks_[second] * kCacheTokens, kStride);
-    store_tile<3>(scores_ + blocks_[second] * kCacheTokens + 16, kStride);
+    Amx::store_tile<0>(scores_ + blocks_[first] * kCacheTokens, kStride);
+    Amx::store_tile<1>(scores_ + blocks_[first] * kCacheTokens + 16, kStride);
+    Amx::store_tile<2>(scores_ + blocks_[second] * kCacheTokens, kStride);
+    Amx::store_tile<3>(scores_ + blocks_[second] * kCacheTokens + 16, kStride);
   }
 
   // Whether a value that some row does not see is no number: zero times it would be none either.
@@ -211,27 +175,27 @@ class Pass {
   void weigh_tiles(const Values& values, int32_t dim, float* partials, size_t stride, int from,
                    int to) {
     constexpr size_t kWeightStride = kSegmentTokens * sizeof(uint16_t);
-    zero_tile<0>();
-    if constexpr (kTiles > 1) zero_tile<1>();
-    if constexpr (kTiles > 2) zero_tile<2>();
-    if constexpr (kTiles > 3) zero_tile<3>();
+    Amx::zero_tile<0>();
+    if constexpr (kTiles > 1) Amx::zero_tile<1>();
+    if constexpr (kTiles > 2) Amx::zero_tile<2>();
+    if constexpr (kTiles > 3) Amx::zero_tile<3>();
     for (int i = 0; i < block_count_; ++i) {
-      load_tile<4>(weights_high_ + blocks_[i] * kCacheTokens, kWeightStride);
-      load_tile<5>(weights_low_ + blocks_[i] * kCacheTokens, kWeightStride);
+      Amx::load_tile<4>(weights_high_ + blocks_[i] * kCacheTokens, kWeightStride);
+      Amx::load_tile<5>(weights_low_ + blocks_[i] * kCacheTokens, kWeightStride);
       const std::byte* block = values.blocks[i];
       weigh_pair<0, (kTiles > 1)>(block, values.stride);
       if constexpr (kTiles > 2) weigh_pair<2, (kTiles > 3)>(block + 128, values.stride);
     }
-    alignas(64) float sums[kTiles][kTileRows * 16];
-    const bool direct = from == 0 && to == kTileRows;
+    alignas(64) float sums[kTiles][Amx::kTileRows * 16];
+    const bool direct = from == 0 && to == Amx::kTileRows;
     const auto place = [&](int tile) {
       return direct ? partials + 2 + dim + tile * 16 : sums[tile];
     };
     const size_t out_stride = direct ? stride * sizeof(float) : 64;
-    store_tile<0>(place(0), out_stride);
-    if constexpr (kTiles > 1) store_tile<1>(place(1), out_stride);
-    if constexpr (kTiles > 2) store_tile<2>(place(2), out_stride);
-    if constexpr (kTiles > 3) store_tile<3>(place(3), out_stride);
+    Amx::store_tile<0>(place(0), out_stride);
+    if constexpr (kTiles > 1) Amx::store_tile<1>(place(1), out_stride);
+    if constexpr (kTiles > 2) Amx::store_tile<2>(place(2), out_stride);
+    if constexpr (kTiles > 3) Amx::store_tile<3>(place(3), out_stride);
     if (direct) return;
     for (int r = from; r < to; ++r) {
       float* out = partials + static_cast<size_t>(r) * stride + 2 + dim;
@@ -244,26 +208,26 @@ class Pass {
   // Adds one block's weighted values to one tile or two, from kSum on.
   template <int kSum, bool kBoth>
   void weigh_pair(const std::byte* values, size_t stride) {
-    load_tile<6>(values, stride);
-    if constexpr (kBoth) load_tile<7>(values + 64, stride);
-    dot_bf16<kSum, 4, 6>();
-    if constexpr (kBoth) dot_bf16<kSum + 1, 4, 7>();
-    dot_bf16<kSum, 5, 6>();
-    if constexpr (kBoth) dot_bf16<kSum + 1, 5, 7>();
+    Amx::load_tile<6>(values, stride);
+    if constexpr (kBoth) Amx::load_tile<7>(values + 64, stride);
+    Amx::dot_bf16<kSum, 4, 6>();
+    if constexpr (kBoth) Amx::dot_bf16<kSum + 1, 4, 7>();
+    Amx::dot_bf16<kSum, 5, 6>();
+    if constexpr (kBoth) Amx::dot_bf16<kSum + 1, 5, 7>();
   }
 
   const AttentionTile& tile_;
   int count_;
   int32_t dims_;
-  generic::Visible<Amx, kTileRows> visible_;
+  generic::Visible<Amx, Amx::kTileRows> visible_;
   int block_count_ = 0;
   int blocks_[kSegmentBlocks];              // of the segment, that some row sees
   const std::byte* heads_[kSegmentBlocks];  // their keys; the values follow
-  alignas(64) float scores_[kTileRows * kSegmentTokens];
-  alignas(64) uint16_t query_high_[kTileRows * kMaxTileHeadDim];
-  alignas(64) uint16_t query_low_[kTileRows * kMaxTileHeadDim];
-  alignas(64) uint16_t weights_high_[kTileRows * kSegmentTokens];
-  alignas(64) uint16_t weights_low_[kTileRows * kSegmentTokens];
+  alignas(64) float scores_[Amx::kTileRows * kSegmentTokens];
+  alignas(64) uint16_t query_high_[Amx::kTileRows * kMaxTileHeadDim];
+  alignas(64) uint16_t query_low_[Amx::kTileRows * kMaxTileHeadDim];
+  alignas(64) uint16_t weights_high_[Amx::kTileRows * kSegmentTokens];
+  alignas(64) uint16_t weights_low_[Amx::kTileRows * kSegmentTokens];
 };
 
 void segment(const AttentionTile& tile, int32_t segment, float* partials, size_t stride) {
@@ -271,16 +235,16 @@ void segment(const AttentionTile& tile, int32_t segment, float* partials, size_t
     generic::segment<Amx>(tile, segment, partials, stride);
     return;
   }
-  configure_tiles();
-  for (size_t begin = 0; begin < tile.rows.size(); begin += kTileRows) {
-    const int count = static_cast<int>(std::min<size_t>(kTileRows, tile.rows.size() - begin));
-    for (size_t r = begin + kTileRows; r < std::min(tile.rows.size(), begin + 2 * kTileRows); ++r) {
+  const Amx::Tiles tiles;
+  for (size_t begin = 0; begin < tile.rows.size(); begin += Amx::kTileRows) {
+    const int count = static_cast<int>(std::min<size_t>(Amx::kTileRows, tile.rows.size() - begin));
+    for (size_t r = begin + Amx::kTileRows;
+         r < std::min(tile.rows.size(), begin + 2 * Amx::kTileRows); ++r) {
       generic::prefetch_query<Amx>(tile.rows[r].query, tile.layout->head_dim);
     }
     Pass pass(tile, tile.rows.data() + begin, count, segment);
     if (pass.any()) pass.run(tile.rows.data() + begin, partials + begin * stride, stride);
   }
-  release_tiles();
 }
 
 }  // namespace

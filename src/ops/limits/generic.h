@@ -27,7 +27,8 @@ double int8_rounds(int64_t rounds) {
   const typename V::Quad quad = V::load_quad(four);
   typename V::Dot4 dot[kChains<V>];
   for (int64_t i = 0; i < rounds; ++i) {
-    simd::unroll<kChains<V>>([&](auto c) __attribute__((always_inline)) { dot[c].add(line, quad); });
+    simd::unroll<kChains<V>>([&](auto c)
+                                 __attribute__((always_inline)) { dot[c].add(line, quad); });
   }
   simd::unroll<kChains<V>>([&](auto c) __attribute__((always_inline)) {
     auto total = dot[c].total();
@@ -41,10 +42,12 @@ double f32_rounds(int64_t rounds) {
   const typename V::F a = V::broadcast(0.5f);
   const typename V::F b = V::broadcast(0.25f);
   typename V::F sum[kChains<V>];
-  simd::unroll<kChains<V>>([&](auto c) __attribute__((always_inline)) { sum[c] = V::broadcast(static_cast<float>(c)); });
+  simd::unroll<kChains<V>>([&](auto c) __attribute__((always_inline)) {
+    sum[c] = V::broadcast(static_cast<float>(c));
+  });
   for (int64_t i = 0; i < rounds; ++i) {
-    simd::unroll<kChains<V>>(
-        [&](auto c) __attribute__((always_inline)) { sum[c] = V::fma(sum[c], a, b); });
+    simd::unroll<kChains<V>>([&](auto c)
+                                 __attribute__((always_inline)) { sum[c] = V::fma(sum[c], a, b); });
   }
   simd::unroll<kChains<V>>([&](auto c) __attribute__((always_inline)) {
     auto chain = sum[c];
@@ -62,8 +65,7 @@ uint64_t read_all(std::span<const std::byte> bytes) {
 #pragma GCC unroll 4
     for (int c = 0; c < 4; ++c) sum[c] = V::max(V::load(from + i + 16 * c), sum[c]);
   }
-  return static_cast<uint64_t>(
-      V::maximum(V::max(V::max(sum[0], sum[1]), V::max(sum[2], sum[3]))));
+  return static_cast<uint64_t>(V::maximum(V::max(V::max(sum[0], sum[1]), V::max(sum[2], sum[3]))));
 }
 
 }  // namespace adze::ops::generic

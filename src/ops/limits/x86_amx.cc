@@ -8,7 +8,7 @@ using simd::Amx;
 
 double tile_rounds(int64_t rounds) {
   const Amx::Tiles tiles;
-  alignas(64) static constexpr uint8_t kOnes[1024] = {1};
+  alignas(64) constexpr uint8_t kOnes[1024] = {1};
   Amx::load_tile<4>(kOnes, 64);
   Amx::load_tile<5>(kOnes, 64);
   Amx::load_tile<6>(kOnes, 64);
@@ -18,10 +18,10 @@ double tile_rounds(int64_t rounds) {
   Amx::zero_tile<2>();
   Amx::zero_tile<3>();
   for (int64_t i = 0; i < rounds; ++i) {
-    Amx::dot_signed_unsigned<0, 4, 6>();
-    Amx::dot_signed_unsigned<1, 4, 7>();
-    Amx::dot_signed_unsigned<2, 5, 6>();
-    Amx::dot_signed_unsigned<3, 5, 7>();
+    Amx::dot_bytes<0, 4, 6>();
+    Amx::dot_bytes<1, 4, 7>();
+    Amx::dot_bytes<2, 5, 6>();
+    Amx::dot_bytes<3, 5, 7>();
   }
   return static_cast<double>(rounds) * 4 * 2 * 16 * 16 * 64;
 }

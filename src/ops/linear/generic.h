@@ -39,8 +39,9 @@ template <class V, bool kWide>
 // After the weight group that ends at column `end`: closes the activation group where it ends too.
 // Padding after the last column closes the last group again, with nothing in it.
 template <class V, int R, int P>
-[[gnu::always_inline]] inline void close_group(Accumulators<V, R>& acc, const RowView<P>* rows, int64_t end,
-                        int64_t columns, int64_t activation_group) {
+[[gnu::always_inline]] inline void close_group(Accumulators<V, R>& acc, const RowView<P>* rows,
+                                               int64_t end, int64_t columns,
+                                               int64_t activation_group) {
   if (end % activation_group != 0 && end < columns) return;
   const int64_t index = (end < columns ? end : columns) / activation_group - 1;
   for (int r = 0; r < R; ++r) {
@@ -52,8 +53,8 @@ template <class V, int R, int P>
 // Adds one weight group: exact sum, scale, minimum.
 template <class V, int R, bool kWide, bool kMinimum>
 [[gnu::always_inline]] inline void add_group(Accumulators<V, R>& acc, const typename V::I* total,
-                      const int32_t* activation_sums, const uint8_t* scale,
-                      const uint8_t* minimum) {
+                                             const int32_t* activation_sums, const uint8_t* scale,
+                                             const uint8_t* minimum) {
   const typename V::F d = load_scale<V, kWide>(scale);
   for (int r = 0; r < R; ++r) acc.inner[r] = V::fma(V::to_float(total[r]), d, acc.inner[r]);
   if constexpr (kMinimum) {
@@ -66,7 +67,8 @@ template <class V, int R, bool kWide, bool kMinimum>
 }
 
 template <int R, int P>
-[[gnu::always_inline]] inline void sums_of(const RowView<P>* rows, int64_t k, int group, int32_t* out) {
+[[gnu::always_inline]] inline void sums_of(const RowView<P>* rows, int64_t k, int group,
+                                           int32_t* out) {
   for (int r = 0; r < R; ++r) {
     out[r] = rows[r].sums[k / 16];
     if (group == 32) out[r] += rows[r].sums[k / 16 + 1];
@@ -75,7 +77,8 @@ template <int R, int P>
 
 // One line of weight codes against P planes of R rows: dot[p · R + r].
 template <class V, int R, int P, class Dot>
-[[gnu::always_inline]] inline void dot_line(const typename V::Line& codes, const RowView<P>* rows, int64_t k, Dot* dot) {
+[[gnu::always_inline]] inline void dot_line(const typename V::Line& codes, const RowView<P>* rows,
+                                            int64_t k, Dot* dot) {
   for (int p = 0; p < P; ++p) {
     for (int r = 0; r < R; ++r) dot[p * R + r].add(codes, V::load_quad(rows[r].plane[p] + k));
   }
@@ -83,8 +86,8 @@ template <class V, int R, int P, class Dot>
 
 // 32 k of nibble lines: line j holds quads j and j + 4.
 template <class V, int R, int P>
-[[gnu::always_inline]] inline void dot_nibbles(const uint8_t* lines, const RowView<P>* rows, int64_t k,
-                        typename V::Dot4* dot) {
+[[gnu::always_inline]] inline void dot_nibbles(const uint8_t* lines, const RowView<P>* rows,
+                                               int64_t k, typename V::Dot4* dot) {
   for (int j = 0; j < 4; ++j) {
     const typename V::Line both = V::load_line(lines + 64 * j);
     dot_line<V, R>(V::low_nibbles(both), rows, k + 4 * j, dot);

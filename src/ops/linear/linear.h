@@ -80,5 +80,6 @@ const LinearKernels& linear_kernels(Isa isa);
 extern const LinearKernels kLinearReference;
 extern const LinearKernels kLinearAvx2;
 extern const LinearKernels kLinearAvx512;
+extern const LinearKernels kLinearAmx;
 
 }  // namespace adze::ops

@@ -96,8 +96,7 @@ inline void strip_tile(const StripArguments& s, int64_t row) {
   const size_t row_bytes = a.layout->row_bytes();
   const int64_t plane = a.layout->plane();
   const auto* x = reinterpret_cast<const int8_t*>(a.x) + static_cast<size_t>(row) * row_bytes;
-  const auto* activation_scales =
-      reinterpret_cast<const float*>(x + a.layout->scales_offset());
+  const auto* activation_scales = reinterpret_cast<const float*>(x + a.layout->scales_offset());
   const size_t scales_stride = row_bytes / sizeof(float);
   const int64_t sums_at = (row - a.first_row) * s.sums.stride;
   const int64_t groups = a.columns / kGroup;
@@ -120,8 +119,8 @@ inline void strip_tile(const StripArguments& s, int64_t row) {
     });
     const uint8_t* lines[kPanels];
     simd::unroll<kPanels>([&](auto p) __attribute__((always_inline)) {
-      lines[p] = s.panels[p].lines + k / 64 * static_cast<int64_t>(s.panels[p].block_stride) +
-                 k % 64 * 16;
+      lines[p] =
+          s.panels[p].lines + k / 64 * static_cast<int64_t>(s.panels[p].block_stride) + k % 64 * 16;
     });
     simd::unroll<kGroup / 4>([&](auto q) __attribute__((always_inline)) {
       typename V::Line codes[kPanels];
@@ -196,8 +195,7 @@ std::byte* fill_sums(const LinearArguments& a, int offset, std::byte* scratch, R
         a.x + static_cast<size_t>(a.first_row + r) * a.layout->row_bytes() +
         a.layout->sums_offset());
     for (int64_t g = 0; g < groups; ++g) {
-      const int32_t sum =
-          a.format->group == 16 ? per_16[g] : per_16[2 * g] + per_16[2 * g + 1];
+      const int32_t sum = a.format->group == 16 ? per_16[g] : per_16[2 * g] + per_16[2 * g + 1];
       start[r * groups + g] = -offset * sum;
       codes[r * groups + g] = static_cast<float>(sum);
     }
@@ -231,24 +229,20 @@ inline void for_strip_kind(const LinearArguments& a, bool two_panels, Body body)
 template <class V, bool kSigned, class Rows>
 inline void sweep_strips(const LinearArguments& a, Rows rows) {
   const PackedFormat& f = *a.format;
-  const int offset = kSigned                                 ? 0
-                     : f.family == WeightFamily::kBits8 ? 128
-                                                             : f.code_offset;
+  const int offset = kSigned ? 0 : f.family == WeightFamily::kBits8 ? 128 : f.code_offset;
   const int64_t padded = padded_columns(a.columns);
   const int64_t floats = padded / 16 * kPanelRows;
   StripArguments s = {a, {}, {}, 0};
   auto* lines = reinterpret_cast<uint8_t*>(a.scratch);
   auto* scales = reinterpret_cast<float*>(lines + kStripPanels * padded * kPanelRows);
-  fill_sums<V>(a, offset, reinterpret_cast<std::byte*>(scales + 2 * kStripPanels * floats),
-               s.sums);
+  fill_sums<V>(a, offset, reinterpret_cast<std::byte*>(scales + 2 * kStripPanels * floats), s.sums);
   const size_t bytes = panel_bytes(f, a.columns);
   for (int64_t panel = a.first_panel; panel < a.last_panel; panel += kStripPanels) {
     const bool two = panel + 1 < a.last_panel;
     s.first_panel = panel;
     for (int p = 0; p < (two ? 2 : 1); ++p) {
       s.panels[p] = unpack_strip<V, kSigned>(
-          f,
-          reinterpret_cast<const uint8_t*>(a.panels + static_cast<size_t>(panel + p) * bytes),
+          f, reinterpret_cast<const uint8_t*>(a.panels + static_cast<size_t>(panel + p) * bytes),
           a.columns, lines + p * padded * kPanelRows, scales + 2 * p * floats,
           scales + (2 * p + 1) * floats);
     }
@@ -264,11 +258,10 @@ void linear_with_strips(const LinearArguments& a) {
     linear<V>(a);
     return;
   }
-  sweep_strips<V, false>(
-      a, [&]<int kPanels, int kPlanes, int kGroup, bool kEach, bool kMinimum>(
-             const StripArguments& s) {
-        strip_rows<V, kPanels, kPlanes, kGroup, kEach, kMinimum>(s, a.first_row, a.last_row);
-      });
+  sweep_strips<V, false>(a, [&]<int kPanels, int kPlanes, int kGroup, bool kEach, bool kMinimum>(
+                                const StripArguments& s) {
+    strip_rows<V, kPanels, kPlanes, kGroup, kEach, kMinimum>(s, a.first_row, a.last_row);
+  });
 }
 
 }  // namespace adze::ops::generic

@@ -15,10 +15,12 @@ inline namespace amx_isa {
 struct Amx : Avx512 {
   static constexpr int kTileRows = 16;
 
-  // All tiles of 16 rows of 64 bytes while one of these lives; nothing stays configured behind it.
+  // Tiles are configured while one of these lives; nothing stays configured behind it. Products are
+  // over `depth` bytes, at most 64: tiles 0 to 3 are sums of 16 rows of 16 columns, 4 and 5 first
+  // operands of 16 rows of `depth` bytes, 6 and 7 second ones of depth / 4 rows of 64.
   class Tiles {
    public:
-    Tiles() {
+    explicit Tiles(int depth = 64) {
       struct alignas(64) {
         uint8_t palette = 1;
         uint8_t start_row = 0;
@@ -27,8 +29,8 @@ struct Amx : Avx512 {
         uint8_t rows[16] = {};
       } configuration;
       for (int i = 0; i < 8; ++i) {
-        configuration.column_bytes[i] = 64;
-        configuration.rows[i] = kTileRows;
+        configuration.column_bytes[i] = static_cast<uint16_t>(i == 4 || i == 5 ? depth : 64);
+        configuration.rows[i] = static_cast<uint8_t>(i >= 6 ? depth / 4 : kTileRows);
       }
       asm volatile("ldtilecfg %0" ::"m"(configuration));
     }
@@ -50,11 +52,10 @@ struct Amx : Avx512 {
   [[gnu::always_inline]] static void zero_tile() {
     asm volatile("tilezero %%tmm%c0" ::"i"(kTile));
   }
-  // sum[row][column] += Σ a[row][4j … 4j + 3] · b[j][4 column … 4 column + 3], int32; the names say
-  // whether a and b hold signed or unsigned bytes.
+  // sum[row][column] += Σ a[row][4j … 4j + 3] · b[j][4 column … 4 column + 3], signed bytes, int32.
   template <int kSum, int kA, int kB>
-  [[gnu::always_inline]] static void dot_signed_unsigned() {
-    asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kA), "i"(kB));
+  [[gnu::always_inline]] static void dot_bytes() {
+    asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kA), "i"(kB));
   }
   // The same with pairs of bf16, in float32.
   template <int kSum, int kA, int kB>
