@@ -55,19 +55,18 @@ function(adze_shared_library name)
   set_target_properties(adze_${name} PROPERTIES LINK_DEPENDS ${ARG_EXPORTS})
 endfunction()
 
-# adze_kernel(<name> ISA avx2|avx512|avx512bf16|amx SOURCES …): sources compiled with the flags of one instruction set.
+# adze_kernel(<name> ISA avx2|avx512|amx SOURCES …): sources compiled with the flags of one instruction set.
 # They may be entered only after base/cpu.h has confirmed it, so they must not leave inline functions behind that the
 # linker could share with portable code: scripts/check_kernel_symbols, a test of optimized builds, looks for them.
 set(ADZE_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
 set(ADZE_ISA_FLAGS_avx512 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl
     -mavx512vnni -mprefer-vector-width=512)
-set(ADZE_ISA_FLAGS_avx512bf16 ${ADZE_ISA_FLAGS_avx512} -mavx512bf16)
-set(ADZE_ISA_FLAGS_amx ${ADZE_ISA_FLAGS_avx512bf16} -mamx-tile -mamx-int8 -mamx-bf16 -fno-exceptions)
+set(ADZE_ISA_FLAGS_amx ${ADZE_ISA_FLAGS_avx512} -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16 -fno-exceptions)
 # -fno-exceptions: whoever holds tiles releases them; the way there by an exception would leave a shared symbol behind.
 # -Wno-…uninitialized: g++ 12's own AVX-512 header starts from undefined registers.
 # -fno-tree-slp-vectorize: with it g++ 12 drops all lanes but the first of `if (flag) v = _mm512_add_ps(v, w)`; found by
 # linear_test on such a CPU, not by the emulation.
-foreach(isa avx512 avx512bf16 amx)
+foreach(isa avx512 amx)
   list(APPEND ADZE_ISA_FLAGS_${isa} $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>
        $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-uninitialized> $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-tree-slp-vectorize>)
 endforeach()

@@ -76,7 +76,7 @@ std::string manual(const CommandText& program) {
       ".SH EXIT STATUS\n.TP\n0\nSuccess.\n.TP\n1\nAn error in what the program was given.\n.TP\n2\n"
       "Wrong usage.\n.TP\n130\nInterrupted by Ctrl\\-C.\n"
       ".SH ENVIRONMENT\n.TP\n\\fBADZE_ISA\\fR\nInstruction set of the kernels: reference, avx2, "
-      "avx512, avx512bf16 or amx (default: the best that the CPU has).\n.TP\n\\fBNO_COLOR\\fR\n"
+      "avx512 or amx (default: the best that the CPU has).\n.TP\n\\fBNO_COLOR\\fR\n"
       "If set, no colours.\n"
       ".TP\n\\fBXDG_CACHE_HOME\\fR\nWhere models are kept, in adze/models (default: ~/.cache).\n";
   return page;

@@ -46,8 +46,6 @@ std::string_view isa_name(Isa isa) {
       return "avx2";
     case Isa::kAvx512:
       return "avx512";
-    case Isa::kAvx512Bf16:
-      return "avx512bf16";
     case Isa::kAmx:
       return "amx";
   }
@@ -66,13 +64,11 @@ bool isa_available(Isa isa) {
       return isa_available(Isa::kAvx2) && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
-    case Isa::kAvx512Bf16:
-      return isa_available(Isa::kAvx512) && cpuid_bit(7, 1, 0, 5);
     case Isa::kAmx: {
-      // AMX-BF16, AMX-TILE and AMX-INT8 are bits 22, 24 and 25 of EDX.
-      static const bool kPermitted = isa_available(Isa::kAvx512Bf16) && cpuid_bit(7, 0, 3, 22) &&
-                                     cpuid_bit(7, 0, 3, 24) && cpuid_bit(7, 0, 3, 25) &&
-                                     tiles_permitted();
+      // AVX512-BF16; AMX-BF16, AMX-TILE and AMX-INT8 are bits 22, 24 and 25 of EDX.
+      static const bool kPermitted = isa_available(Isa::kAvx512) && cpuid_bit(7, 1, 0, 5) &&
+                                     cpuid_bit(7, 0, 3, 22) && cpuid_bit(7, 0, 3, 24) &&
+                                     cpuid_bit(7, 0, 3, 25) && tiles_permitted();
       return kPermitted;
     }
 #else

@@ -7,10 +7,9 @@
 namespace adze {
 
 // Kernel families, each with all that the ones before it have: kAvx512 means F, BW, DQ, VL and
-// VNNI, kAmx tiles of int8 and bf16.
-enum class Isa { kReference, kAvx2, kAvx512, kAvx512Bf16, kAmx };
-inline constexpr std::array kAllIsas = {Isa::kReference, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16,
-                                        Isa::kAmx};
+// VNNI, kAmx tiles of int8 and bf16 and BF16 of AVX-512.
+enum class Isa { kReference, kAvx2, kAvx512, kAmx };
+inline constexpr std::array kAllIsas = {Isa::kReference, Isa::kAvx2, Isa::kAvx512, Isa::kAmx};
 std::string_view isa_name(Isa isa);
 
 // True where this CPU and operating system can run it.

@@ -64,16 +64,10 @@ TEST_F(IsaTest, IsAsTheKernelSees) {
   EXPECT_TRUE(isa_available(Isa::kReference));
   EXPECT_EQ(isa_available(Isa::kAvx2), avx2);
   EXPECT_EQ(isa_available(Isa::kAvx512), avx512);
-  const bool bf16 = avx512 && flags.contains("avx512_bf16");
-  EXPECT_EQ(isa_available(Isa::kAvx512Bf16), bf16);
-  const bool amx = bf16 && flags.contains("amx_tile") && flags.contains("amx_int8") &&
-                   flags.contains("amx_bf16");
+  const bool amx = avx512 && flags.contains("avx512_bf16") && flags.contains("amx_tile") &&
+                   flags.contains("amx_int8") && flags.contains("amx_bf16");
   EXPECT_EQ(isa_available(Isa::kAmx), amx);
-  const Isa best = amx      ? Isa::kAmx
-                   : bf16   ? Isa::kAvx512Bf16
-                   : avx512 ? Isa::kAvx512
-                   : avx2   ? Isa::kAvx2
-                            : Isa::kReference;
+  const Isa best = amx ? Isa::kAmx : avx512 ? Isa::kAvx512 : avx2 ? Isa::kAvx2 : Isa::kReference;
   EXPECT_EQ(select_isa(), best);
   set("");
   EXPECT_EQ(select_isa(), best);
@@ -83,7 +77,6 @@ TEST_F(IsaTest, TheVariableChoosesOrNamesItself) {
   EXPECT_EQ(isa_name(Isa::kReference), "reference");
   EXPECT_EQ(isa_name(Isa::kAvx2), "avx2");
   EXPECT_EQ(isa_name(Isa::kAvx512), "avx512");
-  EXPECT_EQ(isa_name(Isa::kAvx512Bf16), "avx512bf16");
   EXPECT_EQ(isa_name(Isa::kAmx), "amx");
   for (const Isa isa : kAllIsas) {
     const std::string name(isa_name(isa));
@@ -102,7 +95,7 @@ TEST_F(IsaTest, AWrongValueNamesVariableValueAndChoices) {
     set(value);
     EXPECT_THAT([] { select_isa(); },
                 ThrowsMessage<Error>(AllOf(HasSubstr("ADZE_ISA"), HasSubstr(value),
-                                           HasSubstr("reference, avx2, avx512, avx512bf16, amx"))));
+                                           HasSubstr("reference, avx2, avx512, amx"))));
   }
   set("two\nlines\x1b[31m");
   EXPECT_THAT([] { select_isa(); },

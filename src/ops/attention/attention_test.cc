@@ -2,6 +2,7 @@
 // other, bit for bit.
 #include "ops/attention/attention.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -357,6 +358,20 @@ TEST_P(AttentionTest, WhatIsNotFiniteStaysSo) {
 }
 
 // Ordinary rows, and what rounding treats apart: ties, subnormal numbers, infinities, NaN, zeros.
+TEST(Pattern, BlocksThatAreMaskedOutAreCutFromRanges) {
+  // Blocks of 32 tokens; set are 0, 2, 3 and 64.
+  const uint64_t mask[] = {0b1101, 1};
+  const KeyRange seen[] = {{10, 70}, {90, 100}, {110, 140}, {2040, 4000}};
+  KeyRange out[4 + 2 * 32];
+  const size_t count = ranges_in_blocks(seen, mask, out);
+  std::vector<std::pair<int32_t, int32_t>> found;
+  for (size_t i = 0; i < count; ++i) found.emplace_back(out[i].from, out[i].to);
+  EXPECT_THAT(found, testing::ElementsAre(testing::Pair(10, 32), testing::Pair(64, 70),
+                                          testing::Pair(90, 100), testing::Pair(110, 128),
+                                          testing::Pair(2048, 2080)));
+  EXPECT_EQ(ranges_in_blocks({seen, 1}, {}, out), 0u);
+}
+
 TEST(WriteKv, IsTheSameEverywhere) {
   std::mt19937 random(9);
   std::normal_distribution<float> normal;

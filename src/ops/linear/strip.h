@@ -89,16 +89,45 @@ template <class V, bool kEach, bool kMinimum>
   result = kEach ? V::fma(inner, V::broadcast(*activation_scale), result) : inner;
 }
 
+// Where rows from `row` of the batch on have their parts; the next row's are a stride behind.
+template <class V>
+struct StripRows {
+  const int8_t* codes;  // the high plane where there are two
+  const float* scales;  // of activations
+  int64_t scales_stride;
+  const int32_t* sum_start;  // as RowSums has them
+  const float* sum_codes;
+
+  StripRows(const StripArguments& s, int64_t row) {
+    const size_t row_bytes = s.a.layout->row_bytes();
+    const std::byte* x = s.a.x + static_cast<size_t>(row) * row_bytes;
+    codes = reinterpret_cast<const int8_t*>(x);
+    scales = reinterpret_cast<const float*>(x + s.a.layout->scales_offset());
+    scales_stride = static_cast<int64_t>(row_bytes / sizeof(float));
+    sum_start = s.sums.start + (row - s.a.first_row) * s.sums.stride;
+    sum_codes = s.sums.codes + (row - s.a.first_row) * s.sums.stride;
+  }
+};
+
+// Ends group `index` of the activations of kSums sums, kPanels to a row.
+template <class V, int kSums, int kPanels>
+[[gnu::always_inline]] inline void close_strip_group(typename V::F (&inner)[kSums],
+                                                     typename V::F (&outer)[kSums],
+                                                     const StripRows<V>& rows, int64_t index) {
+  simd::unroll<kSums>([&](auto i) __attribute__((always_inline)) {
+    const float* scale = rows.scales + i / kPanels * rows.scales_stride + index;
+    outer[i] = V::fma(inner[i], V::broadcast(*scale), outer[i]);
+    inner[i] = V::zero();
+  });
+}
+
 // R rows from `row` on × kPanels panels.
 template <class V, int R, int kPanels, int kPlanes, int kGroup, bool kEach, bool kMinimum>
 inline void strip_tile(const StripArguments& s, int64_t row) {
   const LinearArguments& a = s.a;
-  const size_t row_bytes = a.layout->row_bytes();
+  const auto row_bytes = static_cast<int64_t>(a.layout->row_bytes());
   const int64_t plane = a.layout->plane();
-  const auto* x = reinterpret_cast<const int8_t*>(a.x) + static_cast<size_t>(row) * row_bytes;
-  const auto* activation_scales = reinterpret_cast<const float*>(x + a.layout->scales_offset());
-  const size_t scales_stride = row_bytes / sizeof(float);
-  const int64_t sums_at = (row - a.first_row) * s.sums.stride;
+  const StripRows<V> rows(s, row);
   const int64_t groups = a.columns / kGroup;
   constexpr int kSums = R * kPanels;
   typename V::F result[kSums];
@@ -114,7 +143,7 @@ inline void strip_tile(const StripArguments& s, int64_t row) {
     typename V::I dot[kPlanes * kSums];
     simd::unroll<kSums>([&](auto i) __attribute__((always_inline)) {
       constexpr int kRow = i / kPanels;
-      dot[i] = V::ibroadcast(s.sums.start[sums_at + kRow * s.sums.stride + g]);
+      dot[i] = V::ibroadcast(rows.sum_start[kRow * s.sums.stride + g]);
       if constexpr (kPlanes == 2) dot[kSums + i] = V::izero();
     });
     const uint8_t* lines[kPanels];
@@ -130,8 +159,8 @@ inline void strip_tile(const StripArguments& s, int64_t row) {
       simd::unroll<kPlanes * R>([&](auto i) __attribute__((always_inline)) {
         constexpr int kPlane = i / R;  // of two the low one comes last, and holds the start
         constexpr int kRow = i % R;
-        const auto quad = V::load_quad(x + (kPlanes - 1 - kPlane) * plane +
-                                       static_cast<int64_t>(kRow * row_bytes) + k + 4 * q);
+        const auto quad = V::load_quad(rows.codes + (kPlanes - 1 - kPlane) * plane +
+                                       kRow * row_bytes + k + 4 * q);
         simd::unroll<kPanels>([&](auto p) __attribute__((always_inline)) {
           constexpr int kSum = kPlane * kSums + kRow * kPanels + p;
           dot[kSum] = V::byte_dot(dot[kSum], codes[p], quad);
@@ -146,26 +175,21 @@ inline void strip_tile(const StripArguments& s, int64_t row) {
       add_total<V, kEach, kMinimum>(
           result[i], V::to_float(total), V::load(s.panels[kPanel].scales + g * kPanelRows),
           kMinimum ? V::load(s.panels[kPanel].minimums + g * kPanelRows) : V::zero(),
-          s.sums.codes + sums_at + kRow * s.sums.stride + g,
-          activation_scales + kRow * scales_stride + g);
+          rows.sum_codes + kRow * s.sums.stride + g, rows.scales + kRow * rows.scales_stride + g);
     });
     if constexpr (!kEach) {
       if (--close > 0) continue;
       close = groups_each;
-      simd::unroll<kSums>([&](auto i) __attribute__((always_inline)) {
-        constexpr int kRow = i / kPanels;
-        const int64_t index = (g + 1) / groups_each - 1;
-        outer[i] = V::fma(
-            result[i],
-            V::broadcast(activation_scales[kRow * static_cast<int64_t>(scales_stride) + index]),
-            outer[i]);
-        result[i] = V::zero();
-      });
+      close_strip_group<V, kSums, kPanels>(result, outer, rows, (g + 1) / groups_each - 1);
     }
   }
+  typename V::F done[kSums];
   simd::unroll<kSums>([&](auto i) __attribute__((always_inline)) {
-    write_out<V>(a, row + i / kPanels, s.first_panel + i % kPanels, kEach ? result[i] : outer[i]);
+    done[i] = kEach ? result[i] : outer[i];
   });
+  for (int i = 0; i < kSums; ++i) {
+    write_out<V>(a, row + i / kPanels, s.first_panel + i % kPanels, done[i]);
+  }
 }
 
 // Rows [first, last): whole tiles, then smaller ones.
@@ -182,14 +206,16 @@ void strip_rows(const StripArguments& s, int64_t first, int64_t last) {
   if (row < last) strip_tile<V, 1, kPanels, kPlanes, kGroup, kEach, kMinimum>(s, row);
 }
 
-// Fills the sums of all rows of the call; gives their scratch's end.
+// The sums of all rows of the call, as far as its kernels read them: the start where codes have an
+// offset, the sums themselves where weights have minimums.
 template <class V>
-std::byte* fill_sums(const LinearArguments& a, int offset, std::byte* scratch, RowSums& sums) {
+RowSums fill_sums(const LinearArguments& a, bool wants_start, int offset, std::byte* scratch) {
   const int64_t groups = a.columns / a.format->group;
   const int64_t rows = a.last_row - a.first_row;
   auto* start = reinterpret_cast<int32_t*>(scratch);
   auto* codes = reinterpret_cast<float*>(start + rows * groups);
-  sums = {start, codes, groups};
+  const RowSums sums = {start, codes, groups};
+  if (!wants_start && !a.format->minimum) return sums;
   for (int64_t r = 0; r < rows; ++r) {
     const auto* per_16 = reinterpret_cast<const int32_t*>(
         a.x + static_cast<size_t>(a.first_row + r) * a.layout->row_bytes() +
@@ -200,7 +226,7 @@ std::byte* fill_sums(const LinearArguments& a, int offset, std::byte* scratch, R
       codes[r * groups + g] = static_cast<float>(sum);
     }
   }
-  return reinterpret_cast<std::byte*>(codes + rows * groups);
+  return sums;
 }
 
 // Calls body.operator()<kPanels, kPlanes, kGroup, kEach, kMinimum>() for what the call has.
@@ -235,7 +261,8 @@ inline void sweep_strips(const LinearArguments& a, Rows rows) {
   StripArguments s = {a, {}, {}, 0};
   auto* lines = reinterpret_cast<uint8_t*>(a.scratch);
   auto* scales = reinterpret_cast<float*>(lines + kStripPanels * padded * kPanelRows);
-  fill_sums<V>(a, offset, reinterpret_cast<std::byte*>(scales + 2 * kStripPanels * floats), s.sums);
+  s.sums = fill_sums<V>(a, !kSigned, offset,
+                        reinterpret_cast<std::byte*>(scales + 2 * kStripPanels * floats));
   const size_t bytes = panel_bytes(f, a.columns);
   for (int64_t panel = a.first_panel; panel < a.last_panel; panel += kStripPanels) {
     const bool two = panel + 1 < a.last_panel;

@@ -49,16 +49,14 @@ void tile(const StripArguments& s, int p, int64_t row) {
   const LinearArguments& a = s.a;
   const size_t row_bytes = a.layout->row_bytes();
   const int64_t plane = a.layout->plane();
-  const auto* x = reinterpret_cast<const int8_t*>(a.x) + static_cast<size_t>(row) * row_bytes;
-  const auto* activation_scales = reinterpret_cast<const float*>(x + a.layout->scales_offset());
-  const size_t scales_stride = row_bytes / sizeof(float);
+  const generic::StripRows<Amx> rows(s, row);
   const generic::StripPanel& panel = s.panels[p];
-  const float* codes = s.sums.codes + (row - a.first_row) * s.sums.stride;
   const int64_t groups = a.columns / kGroup;
   Products<kPlanes> products[kAhead];
   const auto start = [&](int64_t g) __attribute__((always_inline)) {
     const int64_t k = g * kGroup;
-    multiply<kPlanes>(x + k, row_bytes, plane, panel.lines + k * kPanelRows, products[g % kAhead]);
+    multiply<kPlanes>(rows.codes + k, row_bytes, plane, panel.lines + k * kPanelRows,
+                      products[g % kAhead]);
   };
   __m512 result[kRows];
   __m512 outer[kRows];
@@ -75,25 +73,22 @@ void tile(const StripArguments& s, int p, int64_t row) {
     const __m512 minimum = kMinimum ? Amx::load(panel.minimums + g * kPanelRows) : Amx::zero();
     simd::unroll<kRows>([&](auto r) __attribute__((always_inline)) {
       generic::add_total<Amx, kEach, kMinimum>(result[r], total_of(products[g % kAhead], r), scale,
-                                               minimum, codes + r * s.sums.stride + g,
-                                               activation_scales + r * scales_stride + g);
+                                               minimum, rows.sum_codes + r * s.sums.stride + g,
+                                               rows.scales + r * rows.scales_stride + g);
     });
     if constexpr (!kEach) {
       if (--close > 0) continue;
       close = groups_each;
-      const int64_t index = (g + 1) / groups_each - 1;
-      simd::unroll<kRows>([&](auto r) __attribute__((always_inline)) {
-        outer[r] = Amx::fma(
-            result[r],
-            Amx::broadcast(activation_scales[r * static_cast<int64_t>(scales_stride) + index]),
-            outer[r]);
-        result[r] = Amx::zero();
-      });
+      generic::close_strip_group<Amx, kRows, 1>(result, outer, rows, (g + 1) / groups_each - 1);
     }
   }
+  __m512 done[kRows];
   simd::unroll<kRows>([&](auto r) __attribute__((always_inline)) {
-    generic::write_out<Amx>(a, row + r, s.first_panel + p, kEach ? result[r] : outer[r]);
+    done[r] = kEach ? result[r] : outer[r];
   });
+  for (int r = 0; r < kRows; ++r) {
+    generic::write_out<Amx>(a, row + r, s.first_panel + p, done[r]);
+  }
 }
 
 void linear(const LinearArguments& a) {

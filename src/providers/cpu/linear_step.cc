@@ -17,7 +17,9 @@ using graph::RunContext;
 constexpr size_t kRowBlockBytes = 1 << 20;
 constexpr int64_t kMostRows = 512;
 constexpr int64_t kFewestRows = 96;
-constexpr int64_t kGatedPanels = 8;  // of gate and up at a time
+// Of gate and up at a time: each call prepares its rows anew, and the tile of `up` has to stay in
+// the cache.
+constexpr int64_t kGatedPanels = 8;
 
 using GateKernel = decltype(ops::ElementwiseKernels::silu_multiply);
 using ActivationKernel = decltype(ops::ElementwiseKernels::silu);
