@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "graph/operator.h"
@@ -18,8 +19,11 @@ using graph::Node;
 using graph::RunContext;
 using graph::ValueId;
 
-std::string kernel_name(Isa isa, std::string_view what) {
-  return fmt::format("{}: {}", isa_name(isa), what);
+// Tells the instruction set of the kernels that serve `isa`.
+template <class Kernels>
+std::string kernel_name(std::span<const ops::KernelTable<Kernels>> tables, Isa isa,
+                        std::string_view what) {
+  return fmt::format("{}: {}", isa_name(ops::best_table(tables, isa).isa), what);
 }
 
 class EmbeddingStep final : public Step {
@@ -110,7 +114,9 @@ class NormStep final : public Step {
       normed_.write(context, buffer<float>(context, input_) + row * n, row, scratch);
     }
   }
-  std::string kernels() const override { return kernel_name(isa_, normed_.kernels()); }
+  std::string kernels() const override {
+    return kernel_name(ops::norm_kernel_tables(), isa_, normed_.kernels());
+  }
 
  private:
   Isa isa_;
@@ -156,7 +162,8 @@ class ResidualNormStep final : public Step {
   }
   std::string kernels() const override {
     return kernel_name(
-        isa_, fmt::format("{}add, {}", post_.empty() ? "" : "rms_norm, ", normed_.kernels()));
+        ops::norm_kernel_tables(), isa_,
+        fmt::format("{}add, {}", post_.empty() ? "" : "rms_norm, ", normed_.kernels()));
   }
 
  private:
@@ -192,7 +199,7 @@ class QuantizeStep final : public Step {
     }
   }
   std::string kernels() const override {
-    return kernel_name(isa_, fmt::format("int{} rows", layout_.bits));
+    return kernel_name(ops::linear_kernel_tables(), isa_, fmt::format("int{} rows", layout_.bits));
   }
 
  private:
@@ -250,7 +257,9 @@ class RopeStep final : public Step {
                       buffer<float>(context, input_) + at, buffer<float>(context, output_) + at);
     });
   }
-  std::string kernels() const override { return kernel_name(isa_, "rotate"); }
+  std::string kernels() const override {
+    return kernel_name(ops::rope_kernel_tables(), isa_, "rotate");
+  }
 
  private:
   Isa isa_;
@@ -305,8 +314,9 @@ class KvWriteStep final : public Step {
     });
   }
   std::string kernels() const override {
-    return kernel_name(isa_, fmt::format("{}cache write ({})", table_ != nullptr ? "rotate, " : "",
-                                         ops::cache_dtype_name(layout_.dtype)));
+    return kernel_name(ops::attention_kernel_tables(), isa_,
+                       fmt::format("{}cache write ({})", table_ != nullptr ? "rotate, " : "",
+                                   ops::cache_dtype_name(layout_.dtype)));
   }
 
  private:
@@ -357,7 +367,9 @@ class ElementwiseStep final : public Step {
     operation_(kernels_, a, b, scalar_, share.size() * columns_,
                buffer<float>(context, output_id_) + at);
   }
-  std::string kernels() const override { return kernel_name(isa_, name_); }
+  std::string kernels() const override {
+    return kernel_name(ops::elementwise_kernel_tables(), isa_, name_);
+  }
 
  private:
   Isa isa_;
@@ -391,7 +403,9 @@ class BiasStep final : public Step {
                                          buffer<float>(context, output_id_) + row * columns);
     }
   }
-  std::string kernels() const override { return kernel_name(isa_, "add"); }
+  std::string kernels() const override {
+    return kernel_name(ops::elementwise_kernel_tables(), isa_, "add");
+  }
 
  private:
   Isa isa_;
