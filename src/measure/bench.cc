@@ -34,6 +34,8 @@ struct Case {
 
 std::vector<Case> cases_of(const BenchOptions& options) {
   std::vector<Case> cases;
+  cases.reserve(options.prompts.size() + options.decodes.size() + options.depths.size() +
+                options.sequences.size());
   for (const int32_t n : options.prompts) {
     cases.push_back({fmt::format("pp{}", n), Kind::kPrompt, n, 0, 1});
   }

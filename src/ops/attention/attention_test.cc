@@ -365,6 +365,7 @@ TEST(Pattern, BlocksThatAreMaskedOutAreCutFromRanges) {
   KeyRange out[4 + 2 * 32];
   const size_t count = ranges_in_blocks(seen, mask, out);
   std::vector<std::pair<int32_t, int32_t>> found;
+  found.reserve(count);
   for (size_t i = 0; i < count; ++i) found.emplace_back(out[i].from, out[i].to);
   EXPECT_THAT(found, testing::ElementsAre(testing::Pair(10, 32), testing::Pair(64, 70),
                                           testing::Pair(90, 100), testing::Pair(110, 128),
