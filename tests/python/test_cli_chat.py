@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(not BIN or not MODEL, reason="ADZE_BIN or ADZE_M
 
 LEFT, UP, HOME, CTRL_A, CTRL_D = "\033[D", "\033[A", "\033[H", "\001", "\004"
 PROMPT = r"> (\033\[0m)?"
+EDITING_ENDS = r"\033\[\?2004l"  # bracketed paste is off: what follows was not typed
 
 
 def wait_until(holds):
@@ -135,13 +136,27 @@ def test_a_backslash_continues_a_message(tmp_path):
 def test_ctrl_c_stops_an_answer_and_not_the_program(tmp_path):
     with Terminal(tmp_path, "-n", "8000", "--ignore-eos") as chat:
         chat.child.send("Count to a thousand.\r")
-        chat.child.expect("\r\n")
-        chat.child.expect(r"\w\w\w")
+        chat.child.expect(EDITING_ENDS)
+        chat.child.expect(r"[A-Za-z]{3}")
         chat.child.sendintr()
-        chat.child.expect("Stopped")
+        chat.child.expect(r"Stopped\.")
         chat.child.expect(PROMPT)
         messages = chat.messages()
         assert len(messages) == 2 and 0 < len(messages[1]["content"]) < 20000
+
+
+def test_ctrl_c_before_an_answer_begins_withdraws_the_message(tmp_path):
+    with Terminal(tmp_path, "-n", "1") as chat:
+        (tmp_path / "long.json").write_text(json.dumps({"messages": [
+            {"role": "user", "content": "All work and no play. " * 1200}, {"role": "assistant", "content": "Yes."}]}))
+        chat.ask("/load long.json", "2 messages loaded")
+        chat.child.expect(PROMPT)
+        chat.child.send("Why?\r")  # the prompt's 7,000 tokens take seconds
+        chat.child.expect(EDITING_ENDS)
+        chat.child.sendintr()
+        chat.child.expect("Stopped before the answer began")
+        chat.child.expect(PROMPT)
+        assert len(chat.messages()) == 2
 
 
 def test_ctrl_c_clears_a_line_and_leaves_when_pressed_twice(tmp_path):
