@@ -209,9 +209,11 @@ inline void run_tile(const PackedFormat& f, const uint8_t* panel, const RowView<
                    : tile_bits8<V, R, P, 32, false, false>(f, panel, rows, columns, group, acc);
 }
 
-// Sixteen results to y, with bias and residual; fewer than sixteen channels in the last panel.
+// Sixteen results to y, with bias and residual; fewer than sixteen channels in the last panel. Not
+// inlined: tiles would have a copy for each of their sums.
 template <class V>
-inline void write_out(const LinearArguments& a, int64_t row, int64_t panel, typename V::F result) {
+[[gnu::noinline]] void write_out(const LinearArguments& a, int64_t row, int64_t panel,
+                                 typename V::F result) {
   const int64_t channel = panel * kPanelRows;
   const int64_t first = channel - a.first_panel * kPanelRows;
   const int64_t at = (row - a.first_row) * a.y_stride + first;

@@ -78,8 +78,8 @@ StripPanel unpack_strip(const PackedFormat& f, const uint8_t* panel, int64_t col
   return strip;
 }
 
-// One group's exact total of row r into the row's floats. kEach: activations have a scale per
-// group of weights, so that `inner` need not outlive it.
+// One group's exact total of a row into the row's float. kEach: activations have a scale per group
+// of weights, so that `inner` need not outlive it.
 template <class V, bool kEach, bool kMinimum>
 [[gnu::always_inline]] inline void add_total(typename V::F& result, typename V::F total,
                                              typename V::F scale, typename V::F minimum,
@@ -93,17 +93,20 @@ template <class V, bool kEach, bool kMinimum>
 template <class V>
 struct StripRows {
   const int8_t* codes;  // the high plane where there are two
+  int64_t row_bytes;
+  int64_t plane;
   const float* scales;  // of activations
   int64_t scales_stride;
   const int32_t* sum_start;  // as RowSums has them
   const float* sum_codes;
 
   StripRows(const StripArguments& s, int64_t row) {
-    const size_t row_bytes = s.a.layout->row_bytes();
-    const std::byte* x = s.a.x + static_cast<size_t>(row) * row_bytes;
+    row_bytes = static_cast<int64_t>(s.a.layout->row_bytes());
+    plane = s.a.layout->plane();
+    const std::byte* x = s.a.x + row * row_bytes;
     codes = reinterpret_cast<const int8_t*>(x);
     scales = reinterpret_cast<const float*>(x + s.a.layout->scales_offset());
-    scales_stride = static_cast<int64_t>(row_bytes / sizeof(float));
+    scales_stride = row_bytes / static_cast<int64_t>(sizeof(float));
     sum_start = s.sums.start + (row - s.a.first_row) * s.sums.stride;
     sum_codes = s.sums.codes + (row - s.a.first_row) * s.sums.stride;
   }
@@ -121,14 +124,46 @@ template <class V, int kSums, int kPanels>
   });
 }
 
+// The products of R rows × kPanels panels over the group of weights that begins at column k:
+// dot[plane · R · kPanels + row · kPanels + panel], the low plane first.
+template <class V, int R, int kPanels, int kPlanes>
+[[gnu::always_inline]] inline void dot_strip_group(const StripArguments& s,
+                                                   const StripRows<V>& rows, int64_t k,
+                                                   typename V::I (&dot)[kPlanes * R * kPanels]) {
+  constexpr int kUnrolled = 4;  // quads of k; groups have 4 or 8
+  const uint8_t* lines[kPanels];
+  simd::unroll<kPanels>([&](auto p) __attribute__((always_inline)) {
+    lines[p] =
+        s.panels[p].lines + k / 64 * static_cast<int64_t>(s.panels[p].block_stride) + k % 64 * 16;
+  });
+  const int8_t* codes = rows.codes + k;
+  for (const int8_t* end = codes + s.a.format->group; codes < end; codes += 4 * kUnrolled) {
+    simd::unroll<kUnrolled>([&](auto q) __attribute__((always_inline)) {
+      typename V::Line line[kPanels];
+      simd::unroll<kPanels>([&](auto p) __attribute__((always_inline)) {
+        line[p] = V::load_line(lines[p] + 64 * q);
+      });
+      simd::unroll<kPlanes * R>([&](auto i) __attribute__((always_inline)) {
+        constexpr int kPlane = i / R;
+        constexpr int kRow = i % R;
+        const auto quad = V::load_quad(codes + (kPlanes - 1 - kPlane) * rows.plane +
+                                       kRow * rows.row_bytes + 4 * q);
+        simd::unroll<kPanels>([&](auto p) __attribute__((always_inline)) {
+          constexpr int kSum = (kPlane * R + kRow) * kPanels + p;
+          dot[kSum] = V::byte_dot(dot[kSum], line[p], quad);
+        });
+      });
+    });
+    for (const uint8_t*& line : lines) line += 64 * kUnrolled;
+  }
+}
+
 // R rows from `row` on × kPanels panels.
-template <class V, int R, int kPanels, int kPlanes, int kGroup, bool kEach, bool kMinimum>
+template <class V, int R, int kPanels, int kPlanes, bool kEach>
 inline void strip_tile(const StripArguments& s, int64_t row) {
   const LinearArguments& a = s.a;
-  const auto row_bytes = static_cast<int64_t>(a.layout->row_bytes());
-  const int64_t plane = a.layout->plane();
   const StripRows<V> rows(s, row);
-  const int64_t groups = a.columns / kGroup;
+  const int64_t groups = a.columns / a.format->group;
   constexpr int kSums = R * kPanels;
   typename V::F result[kSums];
   typename V::F outer[kSums];
@@ -136,47 +171,28 @@ inline void strip_tile(const StripArguments& s, int64_t row) {
     result[i] = V::zero();
     if constexpr (!kEach) outer[i] = V::zero();
   });
-  const int64_t groups_each = a.layout->group / kGroup;  // to a scale of activations
+  const int64_t groups_each = a.layout->group / a.format->group;  // to a scale of activations
   int64_t close = groups_each;
   for (int64_t g = 0; g < groups; ++g) {
-    const int64_t k = g * kGroup;
     typename V::I dot[kPlanes * kSums];
     simd::unroll<kSums>([&](auto i) __attribute__((always_inline)) {
-      constexpr int kRow = i / kPanels;
-      dot[i] = V::ibroadcast(rows.sum_start[kRow * s.sums.stride + g]);
+      dot[i] = V::ibroadcast(rows.sum_start[i / kPanels * s.sums.stride + g]);
       if constexpr (kPlanes == 2) dot[kSums + i] = V::izero();
     });
-    const uint8_t* lines[kPanels];
-    simd::unroll<kPanels>([&](auto p) __attribute__((always_inline)) {
-      lines[p] =
-          s.panels[p].lines + k / 64 * static_cast<int64_t>(s.panels[p].block_stride) + k % 64 * 16;
-    });
-    simd::unroll<kGroup / 4>([&](auto q) __attribute__((always_inline)) {
-      typename V::Line codes[kPanels];
-      simd::unroll<kPanels>([&](auto p) __attribute__((always_inline)) {
-        codes[p] = V::load_line(lines[p] + 64 * q);
+    dot_strip_group<V, R, kPanels, kPlanes>(s, rows, g * a.format->group, dot);
+    const auto add = [&]<bool kMinimum>() __attribute__((always_inline)) {
+      simd::unroll<kSums>([&](auto i) __attribute__((always_inline)) {
+        constexpr int kRow = i / kPanels;
+        const StripPanel& panel = s.panels[i % kPanels];
+        typename V::I total = dot[i];
+        if constexpr (kPlanes == 2) total = V::iadd(total, V::times_256(dot[kSums + i]));
+        add_total<V, kEach, kMinimum>(
+            result[i], V::to_float(total), V::load(panel.scales + g * kPanelRows),
+            kMinimum ? V::load(panel.minimums + g * kPanelRows) : V::zero(),
+            rows.sum_codes + kRow * s.sums.stride + g, rows.scales + kRow * rows.scales_stride + g);
       });
-      simd::unroll<kPlanes * R>([&](auto i) __attribute__((always_inline)) {
-        constexpr int kPlane = i / R;  // of two the low one comes last, and holds the start
-        constexpr int kRow = i % R;
-        const auto quad = V::load_quad(rows.codes + (kPlanes - 1 - kPlane) * plane +
-                                       kRow * row_bytes + k + 4 * q);
-        simd::unroll<kPanels>([&](auto p) __attribute__((always_inline)) {
-          constexpr int kSum = kPlane * kSums + kRow * kPanels + p;
-          dot[kSum] = V::byte_dot(dot[kSum], codes[p], quad);
-        });
-      });
-    });
-    simd::unroll<kSums>([&](auto i) __attribute__((always_inline)) {
-      constexpr int kRow = i / kPanels;
-      constexpr int kPanel = i % kPanels;
-      typename V::I total = dot[i];
-      if constexpr (kPlanes == 2) total = V::iadd(total, V::times_256(dot[kSums + i]));
-      add_total<V, kEach, kMinimum>(
-          result[i], V::to_float(total), V::load(s.panels[kPanel].scales + g * kPanelRows),
-          kMinimum ? V::load(s.panels[kPanel].minimums + g * kPanelRows) : V::zero(),
-          rows.sum_codes + kRow * s.sums.stride + g, rows.scales + kRow * rows.scales_stride + g);
-    });
+    };
+    a.format->minimum ? add.template operator()<true>() : add.template operator()<false>();
     if constexpr (!kEach) {
       if (--close > 0) continue;
       close = groups_each;
@@ -193,17 +209,13 @@ inline void strip_tile(const StripArguments& s, int64_t row) {
 }
 
 // Rows [first, last): whole tiles, then smaller ones.
-template <class V, int kPanels, int kPlanes, int kGroup, bool kEach, bool kMinimum>
+template <class V, int kPanels, int kPlanes, bool kEach>
 void strip_rows(const StripArguments& s, int64_t first, int64_t last) {
   constexpr int kMost = kPlanes == 1 ? 6 : 4;
   int64_t row = first;
-  for (; row + kMost <= last; row += kMost) {
-    strip_tile<V, kMost, kPanels, kPlanes, kGroup, kEach, kMinimum>(s, row);
-  }
-  for (; row + 2 <= last; row += 2) {
-    strip_tile<V, 2, kPanels, kPlanes, kGroup, kEach, kMinimum>(s, row);
-  }
-  if (row < last) strip_tile<V, 1, kPanels, kPlanes, kGroup, kEach, kMinimum>(s, row);
+  for (; row + kMost <= last; row += kMost) strip_tile<V, kMost, kPanels, kPlanes, kEach>(s, row);
+  for (; row + 2 <= last; row += 2) strip_tile<V, 2, kPanels, kPlanes, kEach>(s, row);
+  if (row < last) strip_tile<V, 1, kPanels, kPlanes, kEach>(s, row);
 }
 
 // The sums of all rows of the call, as far as its kernels read them: the start where codes have an
@@ -216,37 +228,35 @@ RowSums fill_sums(const LinearArguments& a, bool wants_start, int offset, std::b
   auto* codes = reinterpret_cast<float*>(start + rows * groups);
   const RowSums sums = {start, codes, groups};
   if (!wants_start && !a.format->minimum) return sums;
-  for (int64_t r = 0; r < rows; ++r) {
+  const auto fill_row = [&]<int kGroup>(int64_t r) {
     const auto* per_16 = reinterpret_cast<const int32_t*>(
         a.x + static_cast<size_t>(a.first_row + r) * a.layout->row_bytes() +
         a.layout->sums_offset());
+    int32_t* __restrict row_start = start + r * groups;
+    float* __restrict row_codes = codes + r * groups;
     for (int64_t g = 0; g < groups; ++g) {
-      const int32_t sum = a.format->group == 16 ? per_16[g] : per_16[2 * g] + per_16[2 * g + 1];
-      start[r * groups + g] = -offset * sum;
-      codes[r * groups + g] = static_cast<float>(sum);
+      const int32_t sum = kGroup == 16 ? per_16[g] : per_16[2 * g] + per_16[2 * g + 1];
+      row_start[g] = -offset * sum;
+      row_codes[g] = static_cast<float>(sum);
     }
+  };
+  for (int64_t r = 0; r < rows; ++r) {
+    a.format->group == 16 ? fill_row.template operator()<16>(r)
+                          : fill_row.template operator()<32>(r);
   }
   return sums;
 }
 
-// Calls body.operator()<kPanels, kPlanes, kGroup, kEach, kMinimum>() for what the call has.
+// Calls body.operator()<kPanels, kPlanes, kEach>() for what the call has.
 template <class Body>
 inline void for_strip_kind(const LinearArguments& a, bool two_panels, Body body) {
-  const auto minimum = [&]<int kPanels, int kPlanes, int kGroup, bool kEach>() {
-    a.format->minimum ? body.template operator()<kPanels, kPlanes, kGroup, kEach, true>()
-                      : body.template operator()<kPanels, kPlanes, kGroup, kEach, false>();
-  };
-  const auto each = [&]<int kPanels, int kPlanes, int kGroup>() {
-    a.layout->group == kGroup ? minimum.template operator()<kPanels, kPlanes, kGroup, true>()
-                              : minimum.template operator()<kPanels, kPlanes, kGroup, false>();
-  };
-  const auto group = [&]<int kPanels, int kPlanes>() {
-    a.format->group == 16 ? each.template operator()<kPanels, kPlanes, 16>()
-                          : each.template operator()<kPanels, kPlanes, 32>();
+  const auto each = [&]<int kPanels, int kPlanes>() {
+    a.layout->group == a.format->group ? body.template operator()<kPanels, kPlanes, true>()
+                                       : body.template operator()<kPanels, kPlanes, false>();
   };
   const auto planes = [&]<int kPanels>() {
-    a.layout->bits == 8 ? group.template operator()<kPanels, 1>()
-                        : group.template operator()<kPanels, 2>();
+    a.layout->bits == 8 ? each.template operator()<kPanels, 1>()
+                        : each.template operator()<kPanels, 2>();
   };
   two_panels ? planes.template operator()<2>() : planes.template operator()<1>();
 }
@@ -273,8 +283,8 @@ inline void sweep_strips(const LinearArguments& a, Rows rows) {
           a.columns, lines + p * padded * kPanelRows, scales + 2 * p * floats,
           scales + (2 * p + 1) * floats);
     }
-    for_strip_kind(a, two, [&]<int kPanels, int kPlanes, int kGroup, bool kEach, bool kMinimum>() {
-      rows.template operator()<kPanels, kPlanes, kGroup, kEach, kMinimum>(s);
+    for_strip_kind(a, two, [&]<int kPanels, int kPlanes, bool kEach>() {
+      rows.template operator()<kPanels, kPlanes, kEach>(s);
     });
   }
 }
@@ -285,9 +295,8 @@ void linear_with_strips(const LinearArguments& a) {
     linear<V>(a);
     return;
   }
-  sweep_strips<V, false>(a, [&]<int kPanels, int kPlanes, int kGroup, bool kEach, bool kMinimum>(
-                                const StripArguments& s) {
-    strip_rows<V, kPanels, kPlanes, kGroup, kEach, kMinimum>(s, a.first_row, a.last_row);
+  sweep_strips<V, false>(a, [&]<int kPanels, int kPlanes, bool kEach>(const StripArguments& s) {
+    strip_rows<V, kPanels, kPlanes, kEach>(s, a.first_row, a.last_row);
   });
 }
 

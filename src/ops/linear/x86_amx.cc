@@ -44,19 +44,18 @@ template <int kPlanes>
 }
 
 // Sixteen rows from `row` on × panel `p` of the strip.
-template <int kPlanes, int kGroup, bool kEach, bool kMinimum>
+template <int kPlanes, bool kEach>
 void tile(const StripArguments& s, int p, int64_t row) {
   const LinearArguments& a = s.a;
-  const size_t row_bytes = a.layout->row_bytes();
-  const int64_t plane = a.layout->plane();
   const generic::StripRows<Amx> rows(s, row);
   const generic::StripPanel& panel = s.panels[p];
-  const int64_t groups = a.columns / kGroup;
+  const int64_t group = a.format->group;
+  const int64_t groups = a.columns / group;
   Products<kPlanes> products[kAhead];
   const auto start = [&](int64_t g) __attribute__((always_inline)) {
-    const int64_t k = g * kGroup;
-    multiply<kPlanes>(rows.codes + k, row_bytes, plane, panel.lines + k * kPanelRows,
-                      products[g % kAhead]);
+    const int64_t k = g * group;
+    multiply<kPlanes>(rows.codes + k, static_cast<size_t>(rows.row_bytes), rows.plane,
+                      panel.lines + k * kPanelRows, products[g % kAhead]);
   };
   __m512 result[kRows];
   __m512 outer[kRows];
@@ -64,18 +63,21 @@ void tile(const StripArguments& s, int p, int64_t row) {
     result[r] = Amx::zero();
     if constexpr (!kEach) outer[r] = Amx::zero();
   });
-  const int64_t groups_each = a.layout->group / kGroup;  // to a scale of activations
+  const int64_t groups_each = a.layout->group / group;  // to a scale of activations
   int64_t close = groups_each;
   for (int64_t g = 0; g < kAhead - 1 && g < groups; ++g) start(g);
   for (int64_t g = 0; g < groups; ++g) {
     if (g + kAhead - 1 < groups) start(g + kAhead - 1);
-    const __m512 scale = Amx::load(panel.scales + g * kPanelRows);
-    const __m512 minimum = kMinimum ? Amx::load(panel.minimums + g * kPanelRows) : Amx::zero();
-    simd::unroll<kRows>([&](auto r) __attribute__((always_inline)) {
-      generic::add_total<Amx, kEach, kMinimum>(result[r], total_of(products[g % kAhead], r), scale,
-                                               minimum, rows.sum_codes + r * s.sums.stride + g,
-                                               rows.scales + r * rows.scales_stride + g);
-    });
+    const auto add = [&]<bool kMinimum>() __attribute__((always_inline)) {
+      const __m512 scale = Amx::load(panel.scales + g * kPanelRows);
+      const __m512 minimum = kMinimum ? Amx::load(panel.minimums + g * kPanelRows) : Amx::zero();
+      simd::unroll<kRows>([&](auto r) __attribute__((always_inline)) {
+        generic::add_total<Amx, kEach, kMinimum>(
+            result[r], total_of(products[g % kAhead], r), scale, minimum,
+            rows.sum_codes + r * s.sums.stride + g, rows.scales + r * rows.scales_stride + g);
+      });
+    };
+    a.format->minimum ? add.template operator()<true>() : add.template operator()<false>();
     if constexpr (!kEach) {
       if (--close > 0) continue;
       close = groups_each;
@@ -99,10 +101,9 @@ void linear(const LinearArguments& a) {
   const int64_t tiles_end = a.last_row - (a.last_row - a.first_row) % kRows;
   const Amx::Tiles tiles(a.format->group);
   generic::sweep_strips<Amx, true>(
-      a, [&]<int kPanels, int kPlanes, int kGroup, bool kEach, bool kMinimum>(
-             const StripArguments& s) {
+      a, [&]<int kPanels, int kPlanes, bool kEach>(const StripArguments& s) {
         for (int64_t row = a.first_row; row < tiles_end; row += kRows) {
-          for (int p = 0; p < kPanels; ++p) tile<kPlanes, kGroup, kEach, kMinimum>(s, p, row);
+          for (int p = 0; p < kPanels; ++p) tile<kPlanes, kEach>(s, p, row);
         }
       });
   if (tiles_end == a.last_row) return;
