@@ -111,10 +111,11 @@ def test_float_path_gives_llamacpps_answers(subject, tmp_path, capsys):
     assert found.excluded <= 0.05
 
 
-@pytest.mark.parametrize("isa", ["reference", "avx2", "avx512"])
+@pytest.mark.parametrize("isa", ["reference", "avx2", "avx512", "amx"])
 def test_default_path_gives_llamacpps_answers(isa, subject, tmp_path, capsys):
-    if isa == "avx512" and "avx512_vnni" not in pathlib.Path("/proc/cpuinfo").read_text():
-        pytest.skip("this CPU has no AVX-512 VNNI")
+    needed = {"avx512": "avx512_vnni", "amx": "amx_int8"}.get(isa, "")
+    if needed not in pathlib.Path("/proc/cpuinfo").read_text():
+        pytest.skip(f"this CPU has no {needed}")
     chosen = subject.recorded["answers"]
     if isa == "reference":
         # The scalar kernels take a fifth of a second per token; the four shortest show what there is to see.
