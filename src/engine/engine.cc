@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/cache_groups.h"
 
 namespace adze::engine {
 namespace {
@@ -22,23 +23,6 @@ EngineOptions checked(const EngineOptions& options, const graph::PlanOptions& pl
   if (options.cache_tokens == 0) out.cache_tokens = plan.max_context;
   out.max_sequences = std::min({options.max_sequences, plan.max_sampled, plan.max_rows});
   return out;
-}
-
-std::vector<kvcache::GroupSpec> group_specs(const graph::Plan& plan, const EngineOptions& options) {
-  const auto quota = [&](int32_t window, int32_t sinks) {
-    return kvcache::sequence_quota(window, sinks, options.cache_tokens, plan.options().max_rows,
-                                   graph::kBlockTokens);
-  };
-  std::vector<kvcache::GroupSpec> specs;
-  for (const graph::StateGroup& group : plan.graph().state_groups()) {
-    int32_t blocks = quota(0, 0);
-    if (group.window > 0) {
-      blocks = static_cast<int32_t>(std::min<int64_t>(
-          blocks, int64_t{options.max_sequences} * quota(group.window, group.sinks)));
-    }
-    specs.push_back({group.block_bytes(), blocks, group.window, group.sinks});
-  }
-  return specs;
 }
 
 }  // namespace
@@ -60,7 +44,10 @@ std::string_view finish_reason_name(FinishReason reason) {
 Engine::Engine(LoadedModel& model, const EngineOptions& options)
     : model_(model),
       options_(checked(options, model.plan().options())),
-      cache_(group_specs(model.plan(), options_), graph::kBlockTokens) {}
+      cache_(cache_groups(model.plan(), options_.cache_tokens, options_.max_sequences),
+             graph::kBlockTokens),
+      proposer_(make_proposer(options_.speculation, model, options_.cache_tokens,
+                              options_.max_sequences)) {}
 
 int64_t Engine::most_tokens(const Request& request) const {
   const int64_t most = static_cast<int64_t>(request.tokens.size()) + request.max_tokens;
@@ -105,6 +92,7 @@ RequestId Engine::submit(Request request, Listener listener) {
                    .blocks = kvcache::SequenceBlocks(cache_),
                    .detokenizer = text::StreamingDetokenizer(model_.tokenizer(), true),
                    .stop = std::move(stop),
+                   .proposal_length = ProposalLength(options_.speculation.most),
                    .finished = {},
                    .error = {}});
   waiting_.push_back(std::move(sequence));
@@ -146,59 +134,119 @@ std::vector<Engine::Chunk> Engine::schedule() {
   std::vector<Chunk> chunks;
   const auto add = [&](bool decode) {
     for (const auto& sequence : running_) {
-      const auto left = static_cast<int32_t>(sequence->tokens.size()) - sequence->computed;
       if (sequence->finished || budget == 0 || (sequence->generated() > 0) != decode) continue;
-      const int32_t rows = std::min(left, budget);
-      chunks.push_back({sequence.get(), rows});
+      const int32_t rows = std::min(sequence->left(), budget);
+      chunks.push_back({sequence.get(), rows, {}});
       budget -= rows;
     }
   };
   add(true);
   add(false);
+  if (proposer_) propose(chunks);
   return chunks;
+}
+
+// Only rows that nobody else wants are given to proposals: as many to each sequence.
+void Engine::propose(std::vector<Chunk>& chunks) {
+  const graph::PlanOptions& plan = model_.plan().options();
+  int32_t rows = plan.max_rows;
+  int32_t sampled = plan.max_sampled;
+  int32_t decodes = 0;
+  for (const Chunk& chunk : chunks) {
+    rows -= chunk.rows;
+    if (chunk.sampled) --sampled;
+    if (chunk.sequence->generated() > 0) ++decodes;
+  }
+  for (Chunk& chunk : chunks) {
+    Sequence& sequence = *chunk.sequence;
+    if (sequence.generated() == 0) continue;
+    // One token follows all that are accepted.
+    const int64_t most_tokens = this->most_tokens(sequence.request);
+    const int64_t end = most_tokens - static_cast<int64_t>(sequence.tokens.size()) - 1;
+    const auto most = static_cast<int32_t>(std::min<int64_t>(
+        {rows / decodes, sampled / decodes, sequence.proposal_length.next(), end}));
+    --decodes;
+    if (most < 1) continue;
+    try {
+      chunk.proposed = proposer_->propose(
+          {sequence.id, sequence.tokens, most_tokens, sequence.request.cache_salt}, most);
+    } catch (const std::bad_alloc&) {
+      chunk.proposed.clear();  // the sequence goes on without
+    }
+    rows -= static_cast<int32_t>(chunk.proposed.size());
+    sampled -= static_cast<int32_t>(chunk.proposed.size());
+  }
 }
 
 void Engine::run(const std::vector<Chunk>& chunks) {
   std::vector<int32_t> tokens;
   std::vector<int32_t> sampled;
   std::vector<graph::BatchSequence> sequences;
-  for (const auto& [sequence, rows] : chunks) {
+  for (const Chunk& chunk : chunks) {
+    Sequence& sequence = *chunk.sequence;
     graph::BatchSequence& entry = sequences.emplace_back();
     entry.first_row = static_cast<int32_t>(tokens.size());
-    entry.rows = rows;
-    entry.first_position = sequence->computed;
-    sequence->blocks.extend(sequence->computed + rows);
+    entry.rows = chunk.rows + static_cast<int32_t>(chunk.proposed.size());
+    entry.first_position = sequence.computed;
+    sequence.blocks.extend(entry.first_position + entry.rows);
     for (size_t group = 0; group < cache_.groups(); ++group) {
-      entry.blocks.push_back(sequence->blocks.table(group));
+      entry.blocks.push_back(sequence.blocks.table(group));
     }
-    const auto first = sequence->tokens.begin() + sequence->computed;
-    tokens.insert(tokens.end(), first, first + rows);
-    if (sequence->computed + rows == static_cast<int32_t>(sequence->tokens.size())) {
-      sampled.push_back(static_cast<int32_t>(tokens.size()) - 1);
+    const auto first = sequence.tokens.begin() + sequence.computed;
+    tokens.insert(tokens.end(), first, first + chunk.rows);
+    tokens.insert(tokens.end(), chunk.proposed.begin(), chunk.proposed.end());
+    if (!chunk.sampled) continue;
+    for (int32_t row = chunk.rows - 1; row < entry.rows; ++row) {
+      sampled.push_back(entry.first_row + row);
     }
   }
   model_.plan().run({tokens, sequences, sampled});
-  for (const auto& [sequence, rows] : chunks) {
-    (sequence->generated() > 0 ? decode_rows_ : prompt_rows_) += rows;
-    sequence->computed += rows;
-    const auto written = static_cast<size_t>(sequence->computed);
-    sequence->blocks.computed(std::span(sequence->tokens).first(written));
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    Sequence& sequence = *chunks[i].sequence;
+    (sequence.generated() > 0 ? decode_rows_ : prompt_rows_) += sequences[i].rows;
+    sequence.computed += chunks[i].rows;
+    sequence.blocks.computed(
+        std::span(sequence.tokens).first(static_cast<size_t>(sequence.computed)));
   }
+  std::span<const float> logits = model_.plan().output();
+  for (const Chunk& chunk : chunks) {
+    if (!chunk.sampled) continue;
+    accept_rows(chunk, logits);
+    logits = logits.subspan((chunk.proposed.size() + 1) *
+                            static_cast<size_t>(model_.config().vocabulary));
+  }
+}
+
+void Engine::accept_rows(const Chunk& chunk, std::span<const float> logits) noexcept {
   const auto vocabulary = static_cast<size_t>(model_.config().vocabulary);
-  size_t row = 0;
-  for (const auto& [sequence, rows] : chunks) {
-    if (sequence->computed != static_cast<int32_t>(sequence->tokens.size())) continue;
-    const auto logits = model_.plan().output().subspan(row++ * vocabulary, vocabulary);
-    try {
-      accept(*sequence, logits);
-    } catch (const std::bad_alloc&) {
-      sequence->fail(kOutOfMemory);
-    } catch (const std::exception& error) {
-      sequence->fail(error.what());
-    } catch (...) {
-      sequence->fail("the listener threw what is no exception");
+  Sequence& sequence = *chunk.sequence;
+  size_t accepted = 0;
+  try {
+    while (true) {
+      accept(sequence, logits.subspan(accepted * vocabulary, vocabulary));
+      if (sequence.finished || accepted == chunk.proposed.size() ||
+          sequence.tokens.back() != chunk.proposed[accepted]) {
+        break;
+      }
+      ++accepted;
+      ++sequence.computed;
     }
+    if (accepted > 0) {
+      sequence.blocks.computed(
+          std::span(sequence.tokens).first(static_cast<size_t>(sequence.computed)));
+    }
+  } catch (const std::bad_alloc&) {
+    sequence.fail(kOutOfMemory);
+  } catch (const std::exception& error) {
+    sequence.fail(error.what());
+  } catch (...) {
+    sequence.fail("the listener threw what is no exception");
   }
+  if (chunk.proposed.empty()) return;
+  sequence.proposal_length.told(static_cast<int32_t>(chunk.proposed.size()),
+                                static_cast<int32_t>(accepted));
+  proposed_tokens_ += std::ssize(chunk.proposed);
+  accepted_tokens_ += static_cast<int64_t>(accepted);
 }
 
 void Engine::Sequence::fail(const char* message) noexcept {
@@ -245,7 +293,10 @@ void Engine::finish_done() {
     if (sequence->finished) done.push_back(std::move(sequence));
   }
   std::erase(running_, nullptr);
-  for (const auto& sequence : done) sequence->blocks.clear();
+  for (const auto& sequence : done) {
+    sequence->blocks.clear();
+    if (proposer_) proposer_->forget(sequence->id);
+  }
   std::exception_ptr first_error;
   for (const auto& sequence : done) {
     std::string rest;

@@ -13,6 +13,7 @@
 
 #include "engine/loaded_model.h"
 #include "engine/sampler.h"
+#include "engine/speculation.h"
 #include "kvcache/cache.h"
 #include "text/tokenizer/detokenizer.h"
 #include "text/tokenizer/stop_matcher.h"
@@ -57,6 +58,8 @@ struct EngineOptions {
   // for what max_sequences can see, if that is less.
   int32_t cache_tokens = 0;
   int32_t max_sequences = 16;  // running at once
+  // Proposals take rows and sampled rows that the plan has beside those of a step without them.
+  SpeculationOptions speculation = {};
 };
 
 using RequestId = uint64_t;
@@ -64,8 +67,8 @@ using RequestId = uint64_t;
 // Not thread-safe. The model outlives it and is used by nobody else.
 class Engine {
  public:
-  // Throws Error{kInvalidInput} for options below their least value. At most as many sequences run
-  // at once as the plan has rows, and sampled rows.
+  // Throws Error{kInvalidInput} for options below their least value, and as make_proposer() does.
+  // At most as many sequences run at once as the plan has rows, and sampled rows.
   Engine(LoadedModel& model, const EngineOptions& options);
 
   // Throws Error{kInvalidInput} naming the field, and Error{kResourceExhausted} for a request that
@@ -81,7 +84,10 @@ class Engine {
   const kvcache::Cache& cache() const { return cache_; }
   // Tokens of prompts so far that needed no computing: their beginning was in the cache.
   int64_t reused_tokens() const { return reused_tokens_; }
-  // Rows of prompts and of decodes that ran so far.
+  // Tokens that were proposed so far, and those of them that came true.
+  int64_t proposed_tokens() const { return proposed_tokens_; }
+  int64_t accepted_tokens() const { return accepted_tokens_; }
+  // Rows of prompts and of decodes that ran so far, rows of rejected tokens included.
   int64_t prompt_rows() const { return prompt_rows_; }
   int64_t decode_rows() const { return decode_rows_; }
 
@@ -95,6 +101,7 @@ class Engine {
     kvcache::SequenceBlocks blocks;
     text::StreamingDetokenizer detokenizer;
     text::StopMatcher stop;
+    ProposalLength proposal_length;
     bool cancelled = false;
     std::optional<FinishReason> finished;
     std::string error;
@@ -102,19 +109,25 @@ class Engine {
     int32_t generated() const {
       return static_cast<int32_t>(tokens.size() - request.tokens.size());
     }
+    int32_t left() const { return static_cast<int32_t>(tokens.size()) - computed; }
     void fail(const char* message) noexcept;
   };
   // Rows of one sequence in the next batch.
   struct Chunk {
     Sequence* sequence;
-    int32_t rows;
+    int32_t rows;                             // of its own tokens
+    std::vector<int32_t> proposed;            // rows after those
+    bool sampled = rows == sequence->left();  // the last own row and all that are proposed
   };
 
   // Tokens that prompt and answer can come to.
   int64_t most_tokens(const Request& request) const;
   void admit();
   std::vector<Chunk> schedule();
+  void propose(std::vector<Chunk>& chunks);
   void run(const std::vector<Chunk>& chunks);
+  // What the rows of a chunk say, one after another while proposals come true. Does not throw.
+  void accept_rows(const Chunk& chunk, std::span<const float> logits) noexcept;
   void accept(Sequence& sequence, std::span<const float> logits);
   void finish_done();
 
@@ -124,7 +137,10 @@ class Engine {
   std::deque<std::unique_ptr<Sequence>> waiting_;
   std::vector<std::unique_ptr<Sequence>> running_;
   RequestId next_id_ = 1;
+  std::unique_ptr<Proposer> proposer_;
   int64_t reused_tokens_ = 0;
+  int64_t proposed_tokens_ = 0;
+  int64_t accepted_tokens_ = 0;
   int64_t prompt_rows_ = 0;
   int64_t decode_rows_ = 0;
   Sampler sampler_;
