@@ -54,7 +54,7 @@ class Chat {
   Chat(engine::LoadedModel& model, const ChatOptions& options)
       : model_(model),
         options_(options),
-        engine_(model, {model.plan().options().max_context, 1}),
+        engine_(model, {model.plan().options().max_context, 1, options.speculation}),
         guard_(InterruptGuard::Second::kIsIgnored),
         editor_(guard_),
         colored_(wants_color(STDERR_FILENO)) {
@@ -158,6 +158,7 @@ class Chat {
           last_->prompt_tokens, last_->reused_tokens, shown(last_->prompt_rate()),
           last_->tokens.size(), shown(last_->decode_rate()),
           engine::finish_reason_name(last_->reason));
+      text += speculation_text(*last_);
     }
     notice(text +
            fmt::format(" · peak memory {} MiB", shown(engine::peak_resident_bytes(), 1 << 20, 0)));

@@ -11,6 +11,7 @@ namespace adze::cli {
 struct ChatOptions {
   std::string system;       // the system message; empty: none
   engine::Request request;  // what every answer is asked with, without its tokens
+  engine::SpeculationOptions speculation = {};
 };
 
 // Reads messages and commands and streams answers until the user leaves. The whole conversation

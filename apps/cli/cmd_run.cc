@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "apps/cli/generation.h"
 #include "apps/cli/model_options.h"
 #include "apps/cli/sampling_options.h"
+#include "apps/cli/speculation_options.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "engine/chat.h"
@@ -42,6 +44,7 @@ struct Arguments {
   int32_t chunk = 512;
   engine::Request request;
   SamplingArguments sampling;
+  SpeculationArguments speculation;
 };
 
 // Where the text to answer comes from.
@@ -127,6 +130,8 @@ void report(const engine::LoadedModel& model, const Arguments& arguments, double
         {"prompt_tokens_per_second", or_null(outcome.prompt_rate())},
         {"decode_tokens_per_second", or_null(outcome.decode_rate())},
         {"time_to_first_token_seconds", or_null(outcome.time_to_first_token)},
+        {"proposed_tokens", outcome.proposed_tokens},
+        {"accepted_tokens", outcome.accepted_tokens},
         {"peak_resident_bytes", or_null(peak)},
         {"threads", model.threads()},
         {"isa", isa_name(model.isa())}};
@@ -138,12 +143,12 @@ void report(const engine::LoadedModel& model, const Arguments& arguments, double
     return;
   }
   print_stderr(
-      "\nprompt {} tokens, {}/s · answer {} tokens, {}/s ({}) · first token {} s after start, "
+      "\nprompt {} tokens, {}/s · answer {} tokens, {}/s ({}){} · first token {} s after start, "
       "loading {:.2f} s of it · peak memory {} MiB · {} threads, {}\n",
       outcome.prompt_tokens, shown(outcome.prompt_rate()), outcome.tokens.size(),
       shown(outcome.decode_rate()), engine::finish_reason_name(outcome.reason),
-      shown(outcome.time_to_first_token, 1, 2), load_seconds, shown(peak, 1 << 20, 0),
-      model.threads(), isa_name(model.isa()));
+      speculation_text(outcome), shown(outcome.time_to_first_token, 1, 2), load_seconds,
+      shown(peak, 1 << 20, 0), model.threads(), isa_name(model.isa()));
 }
 
 // What is wrong with options is found before anything is loaded.
@@ -202,14 +207,17 @@ void run(Arguments& arguments) {
   check_options(arguments);
   arguments.request.sampling = sampling_params(arguments.sampling);
   const Source source = source_of(arguments);
+  SpeculationSetup speculation(arguments.speculation);
   // What is already there is read, and found wanting, before the model is loaded.
   std::string prompt = arguments.prompt;
   if (source == Source::kWholeInput) prompt = read_whole_input(arguments);
   engine::ModelOptions options = model_options(arguments.model);
   options.plan.max_rows = arguments.chunk;
-  options.plan.max_sampled = 1;
+  options.plan.max_sampled = 1 + speculation.rows();
+  options.plan.max_rows = std::max(options.plan.max_rows, options.plan.max_sampled);
   const auto start = std::chrono::steady_clock::now();
   engine::LoadedModel model(arguments.model.path, options, terminal_progress("Loading"));
+  speculation.load(options);
   const double load_seconds = since(start);
   const int32_t context = model.plan().options().max_context;
   if (context < arguments.model.context && arguments.context_given) {
@@ -218,10 +226,10 @@ void run(Arguments& arguments) {
   }
   if (source == Source::kTerminal) {
     if (!arguments.max_tokens_given) arguments.request.max_tokens = kChatTokens;
-    chat_on_terminal(model, {arguments.system, arguments.request});
+    chat_on_terminal(model, {arguments.system, arguments.request, speculation.options()});
     return;
   }
-  engine::Engine engine(model, {context, 1});
+  engine::Engine engine(model, {context, 1, speculation.options()});
   if (source == Source::kLines) {
     answer_lines(engine, model, arguments, load_seconds);
     return;
@@ -277,13 +285,15 @@ void register_run(CLI::App& app) {
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
   add_request_options(*command, *arguments);
+  add_speculation_options(*command, arguments->speculation);
   command->footer(
       "Examples:\n"
       "  adze run -m smollm2-135m-instruct                 # a chat; /help lists its commands\n"
       "  adze run -m model.gguf -p \"Why is the sky blue?\"\n"
       "  adze run -m model.gguf -p \"Once upon a time\" --no-chat -n 64 --temp 0\n"
       "  echo \"Name three rivers.\" | adze run -m model.gguf --json\n"
-      "  adze run -m model.gguf -p - < letter.txt");
+      "  adze run -m model.gguf -p - < letter.txt\n"
+      "  adze run -m model.gguf -p - --speculate lookup < code.txt");
   const CLI::Option* context = command->get_option("--context");
   const CLI::Option* max_tokens = command->get_option("--max-tokens");
   command->callback([arguments, prompt, context, max_tokens] {

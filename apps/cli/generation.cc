@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <new>
@@ -26,6 +27,16 @@ std::optional<double> Outcome::prompt_rate() const {
 
 std::optional<double> Outcome::decode_rate() const {
   return rate(tokens.empty() ? 0 : tokens.size() - 1, decode_seconds);
+}
+
+std::string speculation_text(const Outcome& outcome) {
+  if (outcome.proposed_tokens == 0) return {};
+  const auto proposed = static_cast<double>(outcome.proposed_tokens);
+  const auto accepted = static_cast<double>(outcome.accepted_tokens);
+  const auto tokens = static_cast<double>(outcome.tokens.size());
+  return fmt::format(" · {} of {} proposed tokens accepted ({:.0f}%), {:.2f} tokens a step",
+                     outcome.accepted_tokens, outcome.proposed_tokens, 100 * accepted / proposed,
+                     tokens / std::max(1.0, tokens - accepted));
 }
 
 std::string shown(std::optional<double> value, double unit, int digits) {
@@ -71,6 +82,8 @@ Outcome generate(engine::Engine& engine, const engine::LoadedModel& model, engin
     take(text);
   };
   const int64_t reused_before = engine.reused_tokens();
+  const int64_t proposed_before = engine.proposed_tokens();
+  const int64_t accepted_before = engine.accepted_tokens();
   const engine::RequestId id = engine.submit(std::move(request), std::move(listener));
   // Where memory is short the request is cancelled, and its end awaited: it refers to what is here.
   std::exception_ptr no_memory;
@@ -85,6 +98,8 @@ Outcome generate(engine::Engine& engine, const engine::LoadedModel& model, engin
   if (outcome.tokens.empty()) outcome.prompt_seconds = elapsed();
   outcome.decode_seconds = elapsed() - outcome.prompt_seconds;
   outcome.reused_tokens = static_cast<size_t>(engine.reused_tokens() - reused_before);
+  outcome.proposed_tokens = static_cast<size_t>(engine.proposed_tokens() - proposed_before);
+  outcome.accepted_tokens = static_cast<size_t>(engine.accepted_tokens() - accepted_before);
   if (not_shown) std::rethrow_exception(not_shown);
   if (no_memory) std::rethrow_exception(no_memory);
   if (outcome.reason == engine::FinishReason::kError) {

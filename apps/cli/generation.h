@@ -23,6 +23,8 @@ struct Outcome {
   double prompt_seconds = 0;
   double decode_seconds = 0;
   std::optional<double> time_to_first_token;  // seconds since the program began
+  size_t proposed_tokens = 0;                 // by speculation
+  size_t accepted_tokens = 0;                 // of them
 
   // Tokens computed per second, where there was anything to measure.
   std::optional<double> prompt_rate() const;
@@ -34,6 +36,9 @@ struct Outcome {
 // out; so does an Error of the engine, which names the model.
 Outcome generate(engine::Engine& engine, const engine::LoadedModel& model, engine::Request request,
                  const InterruptGuard& guard, const std::function<void(std::string_view)>& show);
+
+// " · 30 of 40 proposed tokens accepted (75%), 2.50 tokens a step"; empty where none was proposed.
+std::string speculation_text(const Outcome& outcome);
 
 // A number for people, in units of `unit`; a dash where there is none.
 std::string shown(std::optional<double> value, double unit = 1, int digits = 1);

@@ -101,7 +101,12 @@ typedef struct adze_engine adze_engine;
 typedef struct adze_engine_options {
   size_t size;
   int32_t cache_tokens; /* room for all sequences together; 0: one of the full context */
-  int32_t reserved;     /* 0 */
+  /* Speculative decoding: so many tokens are proposed at most in a step; 0: none. Answers stay bit
+   * for bit what they are. */
+  int32_t speculated_tokens;
+  /* Proposes them; a smaller model with the same vocabulary, which this engine then has for itself.
+   * NULL: what followed the last tokens when they came before is proposed. */
+  adze_model* draft;
 } adze_engine_options;
 
 adze_status adze_engine_options_init(adze_engine_options* options, size_t size, adze_error* error);

@@ -57,13 +57,19 @@ struct Request {
 
 struct EngineOptions {
   int32_t cache_tokens = 0;  // room for all sequences together; 0: one of the full context
+  // Speculative decoding: so many tokens are proposed at most in a step, and those that come true
+  // cost less than a step each; 0: none. Answers stay bit for bit what they are.
+  int32_t speculated_tokens = 0;
+  // Proposes them; a smaller model with the same vocabulary, which this engine then has for itself.
+  // Null: what followed the last tokens when they came before is proposed.
+  Model* draft = nullptr;
 };
 
 // Runs the requests of one model together, in batches. An answer does not depend on what else runs
 // with it, nor on the number of threads. Not thread-safe. Keeps the model's weights alive.
 class Engine {
  public:
-  // Throws Error{kInvalidInput} where another engine has the model or an option is out of range,
+  // Throws Error{kInvalidInput} where another engine has a model or an option is out of range,
   // and Error{kResourceExhausted} where there is no memory for the cache.
   explicit Engine(Model& model, const EngineOptions& options = {});
   // Requests that have not finished are dropped: their functions are not called again.

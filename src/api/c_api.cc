@@ -120,7 +120,9 @@ T read(const T* given, T defaults, size_t least, const char* name) {
   }
   std::memcpy(static_cast<void*>(&defaults), given, std::min(given->size, sizeof(T)));
   // So that it can mean something one day.
-  if (defaults.reserved != 0) throw_invalid("{}: reserved is {}, not 0", name, defaults.reserved);
+  if constexpr (requires { defaults.reserved; }) {
+    if (defaults.reserved != 0) throw_invalid("{}: reserved is {}, not 0", name, defaults.reserved);
+  }
   return defaults;
 }
 
@@ -129,7 +131,7 @@ constexpr size_t kModelOptionsSize = 32;
 constexpr size_t kEngineOptionsSize = 16;
 constexpr size_t kRequestSize = 176;
 static_assert(sizeof(adze_model_options) == kModelOptionsSize);
-static_assert(sizeof(adze_engine_options) == kEngineOptionsSize);
+static_assert(sizeof(adze_engine_options) == kEngineOptionsSize + sizeof(void*));
 static_assert(sizeof(adze_request) == kRequestSize);
 static_assert(sizeof(adze_token) == 56 && sizeof(adze_finish) == 40);
 static_assert(sizeof(adze_log_probability) == 16 && sizeof(adze_logit_bias) == 16);
@@ -354,6 +356,8 @@ adze_status adze_engine_create(adze_model* model, const adze_engine_options* opt
     if (options != nullptr) given = read(options, given, kEngineOptionsSize, "options");
     adze::EngineOptions out;
     out.cache_tokens = given.cache_tokens;
+    out.speculated_tokens = given.speculated_tokens;
+    if (given.draft != nullptr) out.draft = &given.draft->model;
     *engine = new adze_engine{adze::Engine(needed(model, "model").model, out)};
     return ADZE_OK;
   });

@@ -2,6 +2,7 @@
 
 #include <adze/engine.h>
 
+#include <optional>
 #include <utility>
 
 #include "api/model_state.h"
@@ -43,17 +44,37 @@ class Claim {
 }  // namespace
 
 struct Engine::Impl {
-  Impl(std::shared_ptr<internal::ModelState> state, const EngineOptions& options)
-      : claim(std::move(state)),
-        engine(claim.model(), {options.cache_tokens, claim.model().plan().options().max_sampled}) {}
+  // `draft` may be null.
+  Impl(std::shared_ptr<internal::ModelState> state, std::shared_ptr<internal::ModelState> draft,
+       const EngineOptions& options)
+      : claim(std::move(state)) {
+    if (draft) draft_claim.emplace(std::move(draft));
+    engine::EngineOptions inner;
+    inner.cache_tokens = options.cache_tokens;
+    inner.max_sequences = claim.model().plan().options().max_sampled;
+    if (options.speculated_tokens < 0) {
+      throw_invalid("speculated_tokens: {} is below 0", options.speculated_tokens);
+    }
+    if (options.speculated_tokens == 0 && draft_claim) {
+      throw_invalid("speculated_tokens: 0 leaves the draft nothing to propose");
+    }
+    if (options.speculated_tokens > 0) {
+      inner.speculation = {draft_claim ? engine::Speculation::kDraft : engine::Speculation::kLookup,
+                           options.speculated_tokens,
+                           draft_claim ? &draft_claim->model() : nullptr};
+    }
+    engine.emplace(claim.model(), inner);
+  }
 
   Claim claim;
-  engine::Engine engine;
+  std::optional<Claim> draft_claim;
+  std::optional<engine::Engine> engine;  // made once all that it needs is there
   bool stepping = false;
 };
 
 Engine::Engine(Model& model, const EngineOptions& options)
-    : impl_(std::make_unique<Impl>(model.state_, options)) {}
+    : impl_(std::make_unique<Impl>(
+          model.state_, options.draft != nullptr ? options.draft->state_ : nullptr, options)) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
@@ -69,7 +90,7 @@ uint64_t Engine::submit(Request request) {
   engine::Listener listener;
   const auto id = std::make_shared<uint64_t>(0);  // known once submitted, before any token
   if (request.on_token) {
-    listener.on_token = [on_token = std::move(request.on_token), &engine = impl_->engine,
+    listener.on_token = [on_token = std::move(request.on_token), &engine = *impl_->engine,
                          id](const engine::TokenInfo& token) {
       if (!on_token({token.token, token.text, token.log_probabilities})) engine.cancel(*id);
     };
@@ -81,11 +102,11 @@ uint64_t Engine::submit(Request request) {
       on_finish({finish_reason(reason), text, error});
     };
   }
-  *id = impl_->engine.submit(std::move(inner), std::move(listener));
+  *id = impl_->engine->submit(std::move(inner), std::move(listener));
   return *id;
 }
 
-void Engine::cancel(uint64_t request) { impl_->engine.cancel(request); }
+void Engine::cancel(uint64_t request) { impl_->engine->cancel(request); }
 
 bool Engine::step() {
   struct Stepping {
@@ -95,7 +116,7 @@ bool Engine::step() {
   if (impl_->stepping) throw_invalid("step: called from a request's function");
   impl_->stepping = true;
   const Stepping stepping{impl_->stepping};
-  return impl_->engine.step();
+  return impl_->engine->step();
 }
 
 }  // namespace adze

@@ -352,6 +352,48 @@ TEST_F(Api, NamesWhatIsWrongWithFilesAndOptions) {
   EXPECT_EQ(answer_.tokens.size(), 10u);
 }
 
+TEST_F(Api, SpeculationChangesNoAnswer) {
+  ASSERT_EQ(adze_engine_submit(engine_, &request_, nullptr, &error_), ADZE_OK);
+  finish_all();
+  const Answer plain = std::exchange(answer_, {});
+  adze_model* draft = nullptr;
+  ASSERT_EQ(adze_model_open(path_.c_str(), nullptr, &draft, &error_), ADZE_OK) << error_.message;
+  adze_engine_options options;
+  ASSERT_EQ(adze_engine_options_init(&options, sizeof options, &error_), ADZE_OK);
+  EXPECT_EQ(options.speculated_tokens, 0);
+  EXPECT_EQ(options.draft, nullptr);
+  const auto create = [&] {
+    adze_engine_destroy(std::exchange(engine_, nullptr));
+    return adze_engine_create(model_, &options, &engine_, &error_);
+  };
+  for (adze_model* proposes : {static_cast<adze_model*>(nullptr), draft}) {
+    options.draft = proposes;
+    options.speculated_tokens = 4;
+    ASSERT_EQ(create(), ADZE_OK) << error_.message;
+    ASSERT_EQ(adze_engine_submit(engine_, &request_, nullptr, &error_), ADZE_OK);
+    finish_all();
+    const Answer answer = std::exchange(answer_, {});
+    EXPECT_EQ(answer.tokens, plain.tokens);
+    EXPECT_EQ(answer.text, plain.text);
+  }
+  options.speculated_tokens = 0;
+  EXPECT_EQ(create(), ADZE_INVALID_INPUT);
+  EXPECT_STREQ(error_.message, "speculated_tokens: 0 leaves the draft nothing to propose");
+  options.draft = nullptr;
+  options.speculated_tokens = -1;
+  EXPECT_EQ(create(), ADZE_INVALID_INPUT);
+  EXPECT_STREQ(error_.message, "speculated_tokens: -1 is below 0");
+  options.speculated_tokens = 4;
+  options.draft = model_;
+  EXPECT_EQ(create(), ADZE_INVALID_INPUT);
+  EXPECT_STREQ(error_.message, "model: another engine has it");
+  // A caller of the first version, whose struct ends before the draft.
+  options.size = 16;
+  options.speculated_tokens = 0;
+  EXPECT_EQ(create(), ADZE_OK) << error_.message;
+  adze_model_close(draft);
+}
+
 TEST_F(Api, StoppingAtTheLastTokenCancels) {
   answer_.stop_after = 10;  // max_tokens
   ASSERT_EQ(adze_engine_submit(engine_, &request_, nullptr, &error_), ADZE_OK);
