@@ -42,7 +42,7 @@ class LookupProposer : public Proposer {
   void forget(uint64_t) override {}
 
  private:
-  static constexpr size_t kShortest = 2;
+  static constexpr size_t kShortest = 3;
   static constexpr size_t kLongest = 8;
 };
 
