@@ -43,7 +43,7 @@ def test_samples_answer_as_the_program_does():
 
 
 def test_a_project_outside_the_tree_finds_adze_with_cmake(prefix, tmp_path):
-    call("cmake", "-S", ROOT / "samples", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
+    call("cmake", "-G", "Ninja", "-S", ROOT / "samples", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
     assert str(prefix) in (tmp_path / "CMakeCache.txt").read_text()
     call("cmake", "--build", tmp_path)
     assert call(tmp_path / "adze_generate_c", MODEL, QUESTION, "12").strip() == answer_of_the_program()

@@ -532,8 +532,9 @@ def test_no_thread_for_the_tokenizer(tmp_path):
     model_file(tmp_path, tiny_model())
     (tmp_path / "few").write_text("import os, resource, sys\n"
                                   "resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))\n"
+                                  "program = os.open(sys.argv[1], os.O_RDONLY)  # its folder may be closed to others\n"
                                   "os.getuid() or os.setuid(65534)\n"
-                                  "os.execv(sys.argv[1], sys.argv[1:])\n")
+                                  "os.execve(program, sys.argv[1:], os.environ)\n")
     tmp_path.chmod(0o755)
     done = subprocess.run([sys.executable, "few", BIN, "run", "-m", NAME, "-p", "x", "--no-chat", "-n", "1",
                            "--threads", "1"], cwd=tmp_path, capture_output=True, timeout=SECONDS)
