@@ -15,6 +15,7 @@
 #include "apps/cli/inspect.h"
 #include "apps/cli/listing.h"
 #include "base/error.h"
+#include "formats/engine_file/engine_file.h"
 #include "formats/gguf/file.h"
 
 namespace adze::cli {
@@ -165,6 +166,7 @@ void show_text(const gguf::File& file, const InspectOptions& options) {
 void inspect(const InspectOptions& options) {
   std::error_code ignored;  // what cannot be looked at fails when it is opened
   if (std::filesystem::is_directory(options.path, ignored)) return inspect_folder(options);
+  if (engine_file::is_engine_file(options.path)) return inspect_engine_file(options);
   const gguf::File file = gguf::File::open(options.path);
   options.json ? show_json(file, options) : show_text(file, options);
 }
@@ -176,8 +178,10 @@ void register_inspect(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("inspect", "Show a model file's metadata, tensors and sizes");
   command
-      ->add_option("FILE", options->path,
-                   "A .gguf file (of a split model, its first part) or a Hugging Face folder")
+      ->add_option(
+          "FILE", options->path,
+          "A .gguf file (of a split model, its first part), a Hugging Face folder or an engine\n"
+          "file")
       ->required()
       ->type_name("");
   command->add_flag("--tensors", options->tensors, "List every tensor (JSON always does)");

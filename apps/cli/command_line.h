@@ -8,7 +8,7 @@
 namespace adze::cli {
 
 // The options that name a model: main() lets them take names, completions offer those.
-inline constexpr const char* kModelOptions[] = {"--model", "FILE"};
+inline constexpr const char* kModelOptions[] = {"--model", "FILE", "IN", "--draft-model"};
 
 struct OptionText {
   std::vector<std::string> names;    // "-m", "--model"; of a positional, its name

@@ -16,5 +16,7 @@ inline constexpr size_t kFirstBytes = 64;  // of a text, unless all is wanted
 
 // The options' path is a folder. Throws Error naming the file.
 void inspect_folder(const InspectOptions& options);
+// … an engine file.
+void inspect_engine_file(const InspectOptions& options);
 
 }  // namespace adze::cli

@@ -78,7 +78,8 @@ void add_model_options(CLI::App& command, ModelArguments& a) {
   command
       .add_option(
           "-m,--model", a.path,
-          "The model: a .gguf file, a Hugging Face folder, or a name that `adze models` lists")
+          "The model: a .gguf file, a Hugging Face folder, what `adze compile` wrote, or a name\n"
+          "that `adze models` lists")
       ->required();
   command.add_option("--threads", a.threads, "Threads; 0: one per CPU")
       ->transform(kWholeNumber)

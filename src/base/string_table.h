@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace adze {
@@ -13,6 +14,11 @@ namespace adze {
 // Strings one after another, by index. Views stay valid until the next add.
 class StringTable {
  public:
+  StringTable() = default;
+  // Of what characters() and ends() gave; ends ascend, and the last one is the length.
+  StringTable(std::string characters, std::vector<uint64_t> ends)
+      : characters_(std::move(characters)), ends_(std::move(ends)) {}
+
   void reserve(size_t strings, size_t bytes) {
     ends_.reserve(strings);
     characters_.reserve(bytes);
@@ -29,6 +35,10 @@ class StringTable {
   }
   // Gives back what growing left over.
   void shrink() { characters_.shrink_to_fit(); }
+
+  // All strings one after another, and where each ends.
+  const std::string& characters() const { return characters_; }
+  const std::vector<uint64_t>& ends() const { return ends_; }
 
   size_t size() const { return ends_.size(); }
   bool empty() const { return ends_.empty(); }

@@ -1,5 +1,5 @@
-// Opening a model from disk, whatever its format: a .gguf file, or a Hugging Face folder
-// (config.json, tokenizer.json, safetensors). Nothing outside this folder knows which it was.
+// Opening a model from disk, whatever its format: a .gguf file, a Hugging Face folder (config.json,
+// tokenizer.json, safetensors), or an engine file. Nothing outside this folder knows which it was.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct Checkpoint {
 // Throws Error{kInvalidInput} or {kUnsupported} naming the file and what is wrong with it.
 Checkpoint open_checkpoint(const std::filesystem::path& path);
 
-// The tokenizer alone: of a GGUF file that need not have tensors, of a tokenizer.json, or of a
-// folder that holds one. Throws as open_checkpoint().
+// The tokenizer alone: of a GGUF file that need not have tensors, of an engine file, of a
+// tokenizer.json, or of a folder that holds one. Throws as open_checkpoint().
 std::unique_ptr<const text::Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
 }  // namespace adze::checkpoint

@@ -1,5 +1,6 @@
 #include "checkpoint/names.h"
 
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -24,25 +25,30 @@ struct Shape {
 
 constexpr std::string_view kBias = "_bias";
 
-// As models/model.h lists them.
-Shape expected_shape(std::string_view id, const models::ModelConfig& config, size_t layer) {
+// As models/model.h lists them; nothing for other ids.
+std::optional<Shape> expected_shape(std::string_view id, const models::ModelConfig& config,
+                                    size_t layer) {
   if (id.ends_with(kBias)) {
     id.remove_suffix(kBias.size());
-    return {1, expected_shape(id, config, layer).rows};
+    const std::optional<Shape> matrix = expected_shape(id, config, layer);
+    if (!matrix) return std::nullopt;
+    return Shape{1, matrix->rows};
   }
   const int64_t hidden = config.hidden;
-  if (id == "token_embedding" || id == "output") return {config.vocabulary, hidden};
-  if (id.ends_with(".query_norm") || id.ends_with(".key_norm")) return {1, config.head_dim};
-  if (id.ends_with("norm")) return {1, hidden};
+  if (id == "token_embedding" || id == "output") return Shape{config.vocabulary, hidden};
+  if (id.ends_with(".query_norm") || id.ends_with(".key_norm")) return Shape{1, config.head_dim};
+  if (id.ends_with("norm")) return Shape{1, hidden};
   const int64_t query = int64_t{config.heads[layer]} * config.head_dim;
   const int64_t kv = int64_t{config.kv_heads[layer]} * config.head_dim;
-  const std::string_view what = id.substr(std::string_view("layers.{}.").size());
-  if (what == "attention.query") return {query, hidden};
-  if (what == "attention.key" || what == "attention.value") return {kv, hidden};
-  if (what == "attention.output") return {hidden, query};
-  if (what == "mlp.gate" || what == "mlp.up") return {config.ffn[layer], hidden};
-  if (what == "mlp.down") return {hidden, config.ffn[layer]};
-  throw_internal("weight {} has no shape", id);
+  constexpr std::string_view kLayers = "layers.{}.";
+  if (!id.starts_with(kLayers)) return std::nullopt;
+  const std::string_view what = id.substr(kLayers.size());
+  if (what == "attention.query") return Shape{query, hidden};
+  if (what == "attention.key" || what == "attention.value") return Shape{kv, hidden};
+  if (what == "attention.output") return Shape{hidden, query};
+  if (what == "mlp.gate" || what == "mlp.up") return Shape{config.ffn[layer], hidden};
+  if (what == "mlp.down") return Shape{hidden, config.ffn[layer]};
+  return std::nullopt;
 }
 
 // Canonical ids over the tensors of a file.
@@ -57,6 +63,11 @@ class CanonicalWeights final : public graph::WeightSource {
   void read_rows(const std::string& id, int64_t first, std::span<std::byte> out) const override {
     find(id).read_rows(*tensors_, first, out);
   }
+  std::span<const std::byte> packed(std::string_view layout,
+                                    const std::string& expression) const override {
+    return tensors_->packed(layout, expression);
+  }
+  void check() const override { tensors_->check(); }
 
  private:
   const graph::WeightExpression& find(const std::string& id) const {
@@ -81,10 +92,11 @@ NameTable name_tensors(std::span<const WeightName> weights, const models::ModelC
     for (int32_t layer = 0; layer < (per_layer ? config.layers : 1); ++layer) {
       const std::string tensor = with_layer(weight.tensor, layer);
       const graph::WeightInfo info = tensors.info(tensor);
-      const Shape expected = expected_shape(weight.id, config, static_cast<size_t>(layer));
-      if (info.rows != expected.rows || info.columns != expected.columns) {
+      const auto expected = expected_shape(weight.id, config, static_cast<size_t>(layer));
+      if (!expected) throw_invalid("{}: weight {} has no place", file, printable(tensor));
+      if (info.rows != expected->rows || info.columns != expected->columns) {
         throw_invalid("{}: tensor {}: {} × {}, expected {} × {}", file, tensor, info.rows,
-                      info.columns, expected.rows, expected.columns);
+                      info.columns, expected->rows, expected->columns);
       }
       names.emplace(with_layer(weight.id, layer), graph::tensor(tensor));
     }

@@ -201,6 +201,12 @@ void Engine::run(const std::vector<Chunk>& chunks) {
     }
   }
   model_.plan().run({tokens, sequences, sampled});
+  try {
+    model_.checkpoint().weights->check();
+  } catch (const Error& error) {
+    for (const Chunk& chunk : chunks) chunk.sequence->fail(error.what());
+    return;
+  }
   for (size_t i = 0; i < chunks.size(); ++i) {
     Sequence& sequence = *chunks[i].sequence;
     (sequence.generated() > 0 ? decode_rows_ : prompt_rows_) += sequences[i].rows;

@@ -179,6 +179,14 @@ int Plan::barriers() const {
   return count;
 }
 
+std::vector<PackedMatrix> Plan::packed_matrices() const {
+  std::vector<PackedMatrix> all;
+  for (const auto& partition : compiled_) {
+    for (PackedMatrix& matrix : partition->packed_matrices()) all.push_back(std::move(matrix));
+  }
+  return all;
+}
+
 size_t Plan::weight_bytes() const {
   size_t bytes = 0;
   for (const auto& partition : compiled_) bytes += partition->weight_bytes();

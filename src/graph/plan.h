@@ -55,6 +55,8 @@ class Plan {
   size_t weight_bytes() const;
   // Of all partitions, by dtype and format.
   std::vector<PackedBytes> packed_weights() const;
+  // Of all partitions, in their order.
+  std::vector<PackedMatrix> packed_matrices() const;
   // Token ids that a batch may hold are below this.
   int64_t vocabulary() const { return vocabulary_; }
 

@@ -46,6 +46,13 @@ struct PackedBytes {
   size_t bytes = 0;
 };
 
+// One weight as a partition holds it.
+struct PackedMatrix {
+  std::string_view layout;  // the provider's name for how it lies there
+  std::string expression;   // the weight's text()
+  std::span<const std::byte> bytes;
+};
+
 // A partition made ready: weights packed, kernels chosen. Every member of the team calls run() with
 // the same batch; the members meet at context.barrier. Results are complete when the last member
 // returns.
@@ -61,6 +68,8 @@ class CompiledPartition {
   virtual size_t weight_bytes() const = 0;
   // weight_bytes() by dtype and format, for explanations; empty where a partition has no weights.
   virtual std::vector<PackedBytes> packed_weights() const { return {}; }
+  // Every packed matrix; the bytes live as long as the partition.
+  virtual std::vector<PackedMatrix> packed_matrices() const { return {}; }
 };
 
 class Provider {
@@ -74,8 +83,8 @@ class Provider {
   virtual size_t value_bytes(const Value& value, int64_t rows) const = 0;
   // Sets layer_block_bytes of the graph's state groups to this provider's cache layout.
   virtual void lay_out_state(Graph& graph) const = 0;
-  // Packs the weights of `nodes` and binds kernels. The graph outlives the result; the source is
-  // read during this call only.
+  // Packs the weights of `nodes` and binds kernels. The graph outlives the result, and so does the
+  // source, whose packed() bytes are used where they are; the rest is read during this call only.
   virtual std::unique_ptr<CompiledPartition> compile(const Graph& graph,
                                                      std::span<const NodeId> nodes,
                                                      const WeightSource& source,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tensor/dtype.h"
@@ -34,6 +35,17 @@ class WeightSource {
   virtual bool contains(const std::string& id) const = 0;
   // Encoded rows [first, first + n) into `out`, n × row_bytes() bytes.
   virtual void read_rows(const std::string& id, int64_t first, std::span<std::byte> out) const = 0;
+  // A matrix as a provider packs it in the layout of that name, by the text of its expression;
+  // valid as long as the source. Nothing where it has to be packed. Throws Error{kUnsupported}
+  // where the source has matrices of another layout alone.
+  virtual std::span<const std::byte> packed(std::string_view layout,
+                                            const std::string& expression) const {
+    static_cast<void>(layout);
+    static_cast<void>(expression);
+    return {};
+  }
+  // Throws Error{kUnavailable} where what packed() gave can no longer be read.
+  virtual void check() const {}
 };
 
 class WeightExpression;

@@ -19,12 +19,16 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "tensor/dtype.h"
 
 namespace adze::ops {
 
 inline constexpr int kPanelRows = 16;
+
+// Names what lies in panels; another name whenever that changes, for engine files keep them.
+inline constexpr std::string_view kPackedLayout = "panels16-1";
 
 enum class WeightFamily : uint8_t { kBits8, kBits4, kBits4K, kFloat };
 

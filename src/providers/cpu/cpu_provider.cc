@@ -142,6 +142,7 @@ class CpuPartition final : public graph::CompiledPartition {
   size_t weight_bytes() const override { return weights_.bytes(); }
 
   std::vector<graph::PackedBytes> packed_weights() const override { return weights_.by_dtype(); }
+  std::vector<graph::PackedMatrix> packed_matrices() const override { return weights_.matrices(); }
 
  private:
   // The time since `begin`, which becomes now, goes to the step's node.

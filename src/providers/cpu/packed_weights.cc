@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 
+#include "base/error.h"
 #include "graph/operator.h"
 
 namespace adze::providers {
@@ -34,7 +35,7 @@ class FirstError {
 };
 
 void pack_range(const PackedWeight& packed, const graph::WeightExpression& weight,
-                const graph::WeightSource& source, Range panels) {
+                const graph::WeightSource& source, Range panels, std::byte* out) {
   const size_t row_bytes = weight.info(source).row_bytes();
   std::vector<std::byte> staging(static_cast<size_t>(kPanelsPerRead * ops::kPanelRows) * row_bytes);
   const size_t panel_bytes = ops::panel_bytes(packed.format, packed.columns);
@@ -49,7 +50,7 @@ void pack_range(const PackedWeight& packed, const graph::WeightExpression& weigh
       const auto begin = static_cast<size_t>(panel - first) * ops::kPanelRows * row_bytes;
       const size_t size = std::min(rows.size() - begin, ops::kPanelRows * row_bytes);
       ops::pack_panel(packed.format, packed.columns, rows.subspan(begin, size),
-                      packed.panels + static_cast<size_t>(panel) * panel_bytes);
+                      out + static_cast<size_t>(panel) * panel_bytes);
     }
   }
 }
@@ -82,24 +83,34 @@ PackedWeights::PackedWeights(const graph::Graph& graph, std::span<const graph::N
       } else if (pending.emplace(key, weight).second) {
         PackedWeight& packed = matrices_[key];
         packed = {ops::packed_format(info.dtype), info.rows, info.columns, nullptr};
-        total += align(ops::packed_bytes(packed.format, info.rows, info.columns));
+        const std::span<const std::byte> ready = source.packed(ops::kPackedLayout, key);
+        if (ready.size() == packed.bytes()) {
+          packed.panels = ready.data();
+        } else if (ready.empty()) {
+          total += align(packed.bytes());
+        } else {
+          throw_invalid("weight {}: {} packed bytes, not {}", printable(key), ready.size(),
+                        packed.bytes());
+        }
       }
     }
   }
   arena_ = HugeBuffer(total);
   size_t offset = 0;
   for (auto& [key, packed] : matrices_) {
-    packed.panels = arena_.data() + offset;
+    if (packed.panels != nullptr) continue;
+    std::byte* panels_here = arena_.data() + offset;
+    packed.panels = panels_here;
     const graph::Weight& weight = pending.at(key);
     FirstError error;
     pool.run([&](int member) {
       error.guard([&] {
         const Range panels = member_range(ops::panel_count(packed.rows), member, pool.size());
-        pack_range(packed, *weight, source, panels);
+        pack_range(packed, *weight, source, panels, panels_here);
       });
     });
     error.rethrow();
-    offset += align(ops::packed_bytes(packed.format, packed.rows, packed.columns));
+    offset += align(packed.bytes());
     if (progress) progress(offset, total);
   }
 }
@@ -122,8 +133,7 @@ std::vector<graph::PackedBytes> PackedWeights::by_dtype() const {
     group.bytes += bytes;
   };
   for (const auto& [key, packed] : matrices_) {
-    add(packed.format.source, packed.format.text(),
-        align(ops::packed_bytes(packed.format, packed.rows, packed.columns)));
+    add(packed.format.source, packed.format.text(), align(packed.bytes()));
   }
   for (const auto& [key, vector] : vectors_) {
     add(vector.source, "f32 vectors", vector.values.size() * sizeof(float));
@@ -131,6 +141,14 @@ std::vector<graph::PackedBytes> PackedWeights::by_dtype() const {
   std::vector<graph::PackedBytes> out;
   out.reserve(groups.size());
   for (auto& [key, group] : groups) out.push_back(std::move(group));
+  return out;
+}
+
+std::vector<graph::PackedMatrix> PackedWeights::matrices() const {
+  std::vector<graph::PackedMatrix> out;
+  for (const auto& [key, packed] : matrices_) {
+    out.push_back({ops::kPackedLayout, key, {packed.panels, packed.bytes()}});
+  }
   return out;
 }
 

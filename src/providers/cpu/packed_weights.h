@@ -18,14 +18,17 @@ struct PackedWeight {
   ops::PackedFormat format;
   int64_t rows = 0;
   int64_t columns = 0;
-  std::byte* panels = nullptr;  // in the arena of PackedWeights
+  // In the arena of PackedWeights, or where the source has it.
+  const std::byte* panels = nullptr;
+
+  size_t bytes() const { return ops::packed_bytes(format, rows, columns); }
 };
 
-// All weights lie in one arena. Immutable once made.
+// All weights that are packed here lie in one arena. Immutable once made.
 class PackedWeights {
  public:
-  // Reads and packs what `nodes` refer to, in parallel, a few panels at a time. Norm weights (one
-  // row) become float32.
+  // Reads and packs what `nodes` refer to, in parallel, a few panels at a time, unless the source,
+  // which then outlives this, has it packed. Norm weights (one row) become float32.
   PackedWeights(const graph::Graph& graph, std::span<const graph::NodeId> nodes,
                 const graph::WeightSource& source, ThreadPool& pool,
                 const graph::LoadProgress& progress);
@@ -36,6 +39,7 @@ class PackedWeights {
   size_t bytes() const;
   // bytes() by dtype and format.
   std::vector<graph::PackedBytes> by_dtype() const;
+  std::vector<graph::PackedMatrix> matrices() const;
 
  private:
   HugeBuffer arena_;
