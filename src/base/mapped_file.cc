@@ -40,7 +40,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
     }
     const int saved = errno;
     const auto page_bytes = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-    void* page = reinterpret_cast<void*>(address / page_bytes * page_bytes);
+    void* page = static_cast<std::byte*>(info->si_addr) - address % page_bytes;
     const void* made =
         ::mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     errno = saved;

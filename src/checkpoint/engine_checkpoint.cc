@@ -16,6 +16,7 @@
 #include "checkpoint/make_tokenizer.h"
 #include "checkpoint/names.h"
 #include "formats/engine_file/engine_file.h"
+#include "tensor/dtype.h"
 
 namespace adze::checkpoint {
 namespace {
@@ -405,6 +406,7 @@ Checkpoint open_engine(const std::filesystem::path& path) {
   std::set<std::string> patterns;
   for (const auto& [id, info] : source->infos()) patterns.insert(pattern_of(id));
   std::vector<WeightName> weight_names;
+  weight_names.reserve(patterns.size());
   for (const std::string& pattern : patterns) weight_names.push_back({pattern, pattern});
   NameTable names = name_tensors(weight_names, checkpoint.config, *source, file.name());
   checkpoint.weights = canonical_weights(checkpoint.path, std::move(source), std::move(names));

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "base/checked.h"
@@ -47,15 +48,16 @@ uint64_t sections_offset(uint64_t table_bytes) {
 }  // namespace
 
 bool is_engine_file(const std::filesystem::path& path) {
+  std::unique_ptr<RandomAccessInput> input;
   try {
-    const auto input = open_input(path);
-    std::array<std::byte, kMagic.size()> magic;
-    if (input->size() < magic.size()) return false;
-    input->read(0, magic);
-    return std::memcmp(magic.data(), kMagic.data(), magic.size()) == 0;
+    input = open_input(path);
   } catch (const Error&) {
     return false;  // opening it says what is wrong
   }
+  std::array<std::byte, kMagic.size()> magic;
+  if (input->size() < magic.size()) return false;
+  input->read(0, magic);
+  return std::memcmp(magic.data(), kMagic.data(), magic.size()) == 0;
 }
 
 File::File(const std::filesystem::path& path) : mapping_(path) {

@@ -29,7 +29,8 @@ namespace adze::engine_file {
 inline constexpr uint32_t kFormatVersion = 1;
 inline constexpr size_t kSectionAlignment = 64;
 
-// Does a file begin as an engine file does? False for what cannot be opened.
+// Does a file begin as an engine file does? False for what cannot be opened. Throws where it cannot
+// be read.
 bool is_engine_file(const std::filesystem::path& path);
 
 class File {
