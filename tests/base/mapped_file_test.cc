@@ -67,7 +67,7 @@ TEST(MappedFile, WhatIsCutReadsAsZerosAndIsAnError) {
 TEST(MappedFile, WhatCannotBeMappedSaysWhy) {
   EXPECT_THAT([] { MappedFile("/no/such"); },
               ThrowsMessage<Error>(HasSubstr("/no/such: cannot open")));
-  EXPECT_THAT([] { MappedFile(testing::TempDir()); },
+  EXPECT_THAT([] { MappedFile{std::filesystem::path(testing::TempDir())}; },
               ThrowsMessage<Error>(HasSubstr("not a regular file")));
   EXPECT_THAT([] { MappedFile(write("mapped_empty", 0)); },
               ThrowsMessage<Error>(HasSubstr("an empty file")));

@@ -146,6 +146,7 @@ std::vector<graph::PackedBytes> PackedWeights::by_dtype() const {
 
 std::vector<graph::PackedMatrix> PackedWeights::matrices() const {
   std::vector<graph::PackedMatrix> out;
+  out.reserve(matrices_.size());
   for (const auto& [key, packed] : matrices_) {
     out.push_back({ops::kPackedLayout, key, {packed.panels, packed.bytes()}});
   }
